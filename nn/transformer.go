@@ -162,10 +162,15 @@ func (e *TransformerEncoder) Encode(x *tensor.Tensor, o Attend) *tensor.Tensor {
 	for _, l := range e.Layers {
 		x = l.Encode(x, o)
 	}
-	if e.Norm != nil {
-		x = e.Norm.Forward(x)
+	return normed(e.Norm, x)
+}
+
+// normed is the forward pass of a layer that may be nil.
+func normed(norm Layer, x *tensor.Tensor) *tensor.Tensor {
+	if norm == nil {
+		return x
 	}
-	return x
+	return norm.Forward(x)
 }
 
 // TransformerDecoder is layers one behind the other.
@@ -189,10 +194,7 @@ func (d *TransformerDecoder) Decode(x, memory *tensor.Tensor, self, cross Attend
 	for _, l := range d.Layers {
 		x = l.Decode(x, memory, self, cross)
 	}
-	if d.Norm != nil {
-		x = d.Norm.Forward(x)
-	}
-	return x
+	return normed(d.Norm, x)
 }
 
 // Transformer is an encoder and a decoder, each with a norm behind its layers: PyTorch's

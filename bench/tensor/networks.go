@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -24,10 +25,10 @@ func lazily(make func() (func() error, error)) func() error {
 	}
 }
 
-// done frees the results of an operation.
+// done frees the results of an operation, or returns the error that one holds.
 func done(list ...*tensor.Tensor) error {
 	for _, t := range list {
-		if err := t.Free(); err != nil {
+		if err := errors.Join(t.Err(), t.Free()); err != nil {
 			return err
 		}
 	}
@@ -106,13 +107,7 @@ func (a *attends) operands(d *tensor.Device, dt tensor.DType) (q, k, v *tensor.T
 
 func (a *attends) forward(d *tensor.Device, dt tensor.DType) func() error {
 	q, k, v, o := a.operands(d, dt)
-	return func() error {
-		y := attention.SDPA(q, k, v, o)
-		if err := y.Err(); err != nil {
-			return err
-		}
-		return y.Free()
-	}
+	return func() error { return done(attention.SDPA(q, k, v, o)) }
 }
 
 func (a *attends) backward(d *tensor.Device, dt tensor.DType) (func() error, error) {
@@ -171,11 +166,7 @@ func residualNorm(d *tensor.Device, small bool) work {
 			weight := tensor.Ones(d, dt, wide)
 			return func() error {
 				sum := x.Add(r)
-				y := sum.RMSNorm(-1, weight, 1e-6)
-				if err := y.Err(); err != nil {
-					return err
-				}
-				return done(sum, y)
+				return done(sum.RMSNorm(-1, weight, 1e-6), sum)
 			}, nil
 		}),
 	}
@@ -193,13 +184,7 @@ func rotary(d *tensor.Device, small bool) work {
 		op: lazily(func() (func() error, error) {
 			x := tensor.Randn(d, dt, 0, 1, b, heads, time, size)
 			cos, sin := fn.RopeTable(d, dt, size, time, 0, fn.RopeScaling{})
-			return func() error {
-				y := fn.Rope(x, cos, sin)
-				if err := y.Err(); err != nil {
-					return err
-				}
-				return y.Free()
-			}, nil
+			return func() error { return done(fn.Rope(x, cos, sin)) }, nil
 		}),
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/gokiln/kiln/examples/training/internal/digitset"
 	"github.com/gokiln/kiln/nn"
 	"github.com/gokiln/kiln/nn/data"
-	"github.com/gokiln/kiln/nn/loss"
 	"github.com/gokiln/kiln/nn/optim"
 	"github.com/gokiln/kiln/nn/train"
 	"github.com/gokiln/kiln/tensor"
@@ -115,7 +114,7 @@ func run(ctx context.Context, w io.Writer, o options) (*result, error) {
 		}
 		fmt.Fprintf(w, "epoch %2d of %d: loss %.4f, %.1f s\n", epoch, o.epochs, mean(t.losses, t.loader.Len()), time.Since(begin).Seconds())
 	}
-	if r.accuracy, err = accuracy(ctx, t.net, dev, test); err != nil {
+	if r.accuracy, err = digitset.Accuracy(ctx, t.net, dev, test, 1, 8, 8); err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(w, "%.1f %% of %d digits that it had not seen are right\n", 100*r.accuracy, test.Len())
@@ -163,48 +162,17 @@ func (t *trainer) epoch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		l := loss.CrossEntropy(t.net.Forward(batch.X), batch.Y, loss.CrossEntropyOptions{})
-		grads, err := l.Backward()
+		x, err := digitset.Step(t.net, t.opt, batch)
 		if err != nil {
 			return err
 		}
-		if err := t.opt.Step(grads); err != nil {
-			return err
-		}
-		x, err := tensor.To0[float32](l)
-		if err != nil {
-			return err
-		}
-		t.losses = append(t.losses, float64(x))
+		t.losses = append(t.losses, x)
 		t.state.Step++
 	}
 	if t.checkpoint == "" {
 		return nil
 	}
 	return t.state.Save(t.checkpoint)
-}
-
-// accuracy is the share of images whose digit has the highest score.
-func accuracy(ctx context.Context, net *Net, dev *tensor.Device, test data.Dataset[data.Labeled]) (float64, error) {
-	if err := nn.SetTraining(net, false); err != nil {
-		return 0, err
-	}
-	loader, err := data.NewLoader(test, data.Classify(dev, 1, 8, 8), data.Options{Batch: 120})
-	if err != nil {
-		return 0, err
-	}
-	right := 0.0
-	for batch, err := range loader.Epoch(ctx) {
-		if err != nil {
-			return 0, err
-		}
-		hits, err := net.Forward(batch.X.NoGrad()).ArgMax(1).Eq(batch.Y).Cast(tensor.F32).Sum().Float64s()
-		if err != nil {
-			return 0, err
-		}
-		right += hits[0]
-	}
-	return right / float64(test.Len()), nil
 }
 
 // mean is that of the last n losses.

@@ -12,7 +12,6 @@ import (
 	"github.com/gokiln/kiln/examples/training/internal/digitset"
 	"github.com/gokiln/kiln/nn"
 	"github.com/gokiln/kiln/nn/data"
-	"github.com/gokiln/kiln/nn/loss"
 	"github.com/gokiln/kiln/nn/optim"
 	"github.com/gokiln/kiln/tensor"
 	"github.com/gokiln/kiln/tensor/safetensors"
@@ -81,10 +80,10 @@ func run(ctx context.Context, w io.Writer, o options) (r result, err error) {
 	if _, err := learn(ctx, w, net, dev, plain.learn, o.epochs, "digits", o.seed); err != nil {
 		return r, err
 	}
-	if r.plain, err = accuracy(ctx, net, dev, plain.test); err != nil {
+	if r.plain, err = digitset.Accuracy(ctx, net, dev, plain.test, digitset.Pixels); err != nil {
 		return r, err
 	}
-	if r.mirrored, err = accuracy(ctx, net, dev, mirrored.test); err != nil {
+	if r.mirrored, err = digitset.Accuracy(ctx, net, dev, mirrored.test, digitset.Pixels); err != nil {
 		return r, err
 	}
 	fmt.Fprintf(w, "the network reads %.1f %% right, and %.1f %% in the mirror\n", 100*r.plain, 100*r.mirrored)
@@ -155,7 +154,7 @@ func adapt(ctx context.Context, w io.Writer, net *Net, dev *tensor.Device, image
 	if r.losses, err = learn(ctx, w, net, dev, images.learn, o.adapt, "mirrored", o.seed); err != nil {
 		return err
 	}
-	if r.adapted, err = accuracy(ctx, net, dev, images.test); err != nil {
+	if r.adapted, err = digitset.Accuracy(ctx, net, dev, images.test, digitset.Pixels); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "with adapters it reads %.1f %% right in the mirror\n", 100*r.adapted)
@@ -181,7 +180,7 @@ func merged(ctx context.Context, w io.Writer, dev *tensor.Device, test data.Data
 	if err := nn.Merge(net, false); err != nil {
 		return 0, err
 	}
-	share, err := accuracy(ctx, net, dev, test)
+	share, err := digitset.Accuracy(ctx, net, dev, test, digitset.Pixels)
 	fmt.Fprintf(w, "merged into a copy of the first network: %.1f %%\n", 100*share)
 	return share, err
 }
@@ -214,7 +213,7 @@ func learn(ctx context.Context, w io.Writer, net *Net, dev *tensor.Device, set d
 			if err != nil {
 				return nil, err
 			}
-			x, err := step(net, opt, batch)
+			x, err := digitset.Step(net, opt, batch)
 			if err != nil {
 				return nil, err
 			}
@@ -225,38 +224,4 @@ func learn(ctx context.Context, w io.Writer, net *Net, dev *tensor.Device, set d
 		}
 	}
 	return losses, nil
-}
-
-// step is one step of training. It returns the loss.
-func step(net *Net, opt *optim.Optimizer, batch data.Pair) (float64, error) {
-	l := loss.CrossEntropy(net.Forward(batch.X), batch.Y, loss.CrossEntropyOptions{})
-	grads, err := l.Backward()
-	if err != nil {
-		return 0, err
-	}
-	if err := opt.Step(grads); err != nil {
-		return 0, err
-	}
-	x, err := tensor.To0[float32](l)
-	return float64(x), err
-}
-
-// accuracy is the share of images whose digit has the highest score.
-func accuracy(ctx context.Context, net *Net, dev *tensor.Device, test data.Dataset[data.Labeled]) (float64, error) {
-	loader, err := data.NewLoader(test, data.Classify(dev, digitset.Pixels), data.Options{Batch: 120})
-	if err != nil {
-		return 0, err
-	}
-	right := 0.0
-	for batch, err := range loader.Epoch(ctx) {
-		if err != nil {
-			return 0, err
-		}
-		hits, err := net.Forward(batch.X.NoGrad()).ArgMax(1).Eq(batch.Y).Cast(tensor.F32).Sum().Float64s()
-		if err != nil {
-			return 0, err
-		}
-		right += hits[0]
-	}
-	return right / float64(test.Len()), nil
 }

@@ -1,4 +1,4 @@
-// Package digitset has images of handwritten digits.
+// Package digitset has images of handwritten digits, and what the examples that read them share.
 //
 // The file digits.txt has 1797 images of 8 by 8 pixels: a line says which digit one is, and has a
 // character for each pixel from 0 to g, which is 16. They are the test set of "Optical Recognition of
