@@ -16,13 +16,13 @@ var fusing = func(p *problem) bool {
 
 // fuses reports whether a problem is computed by one kernel.
 func (p *problem) fuses() bool {
-	return p.o.Dropout == 0 && p.o.Keep == nil && p.b*p.hkv*p.g*p.s*p.kv*p.d*p.dv != 0 && fusing(p)
+	return p.o.Dropout == 0 && p.o.MaskFunc == nil && p.b*p.hkv*p.g*p.s*p.kv*p.d*p.dv != 0 && fusing(p)
 }
 
 // fused computes a problem by one kernel, out (b, hkv, g, s, dv) and log-sum-exp (b, hkv, g, s). It
 // reports false where there is no kernel for it.
 func (p *problem) fused() (out, lse *tensor.Tensor, ok bool) {
-	q, k, v := p.q.Contiguous(), lined(p.k), lined(p.v)
+	q, k, v := p.q.Contiguous(), contiguousRows(p.k), contiguousRows(p.v)
 	for _, t := range []*tensor.Tensor{q, k, v} {
 		if t.Err() != nil {
 			return t, t, true
@@ -50,8 +50,8 @@ func (p *problem) fused() (out, lse *tensor.Tensor, ok bool) {
 	return out, lse, true
 }
 
-// lined returns a tensor whose last dimension is contiguous.
-func lined(t *tensor.Tensor) *tensor.Tensor {
+// contiguousRows returns a tensor whose last dimension is contiguous.
+func contiguousRows(t *tensor.Tensor) *tensor.Tensor {
 	if t.Size(-1) > 1 && t.Strides()[t.Rank()-1] != 1 {
 		return t.Contiguous()
 	}

@@ -8,7 +8,7 @@ import "github.com/gokiln/kiln/tensor"
 //
 //	score = SoftCap·tanh(q·k·Scale / SoftCap) − ALiBi·|p−j| + Mask
 //
-// and −Inf for a key that Causal, Window, Keep or a boolean Mask leave out.
+// and −Inf for a key that Causal, Window, MaskFunc or a boolean Mask leave out.
 type Options struct {
 	// Scale multiplies q·k; 0 stands for 1/√d.
 	Scale float64
@@ -24,12 +24,12 @@ type Options struct {
 	// for none.
 	Mask *tensor.Tensor
 
-	// Keep leaves out keys for which it returns false, of a query's position and a key's. It is a
-	// literal or a function of a package, which is compiled for the device as those of
-	// [tensor.Map] are, and nil for none:
+	// MaskFunc is a mask by a function: a query attends to a key if it returns true for their
+	// positions (the mask_mod of FlexAttention). It is a literal or a function of a package, which
+	// is compiled for the device as those of [tensor.Map] are, and nil for none:
 	//
-	//	Keep: func(query, key int32) bool { return key <= query || key < 16 } // causal, with a prefix
-	Keep func(query, key int32) bool
+	//	MaskFunc: func(query, key int32) bool { return key <= query || key < 16 } // causal, with a prefix
+	MaskFunc func(query, key int32) bool
 
 	// ALiBi has a slope for each head, (heads) or (…, heads), of a floating-point type: scores
 	// are less by slope·|p−j| (Press et al., "Train short, test long", 2022). It is nil for none.

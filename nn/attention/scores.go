@@ -26,9 +26,9 @@ func (p *problem) masked(b block, x operands, s *tensor.Tensor) *tensor.Tensor {
 	if out := p.outside(b, x.q.Device()); out != nil {
 		s = s.MaskedFill(out, math.Inf(-1))
 	}
-	if p.o.Keep != nil && b.keys > 0 {
+	if p.o.MaskFunc != nil && b.keys > 0 {
 		rows, keys := p.positions(b, x.q.Device())
-		s = s.MaskedFill(tensor.Map2(p.o.Keep, rows, keys).LogicalNot(), math.Inf(-1))
+		s = s.MaskedFill(tensor.Map2(p.o.MaskFunc, rows, keys).LogicalNot(), math.Inf(-1))
 	}
 	return s
 }

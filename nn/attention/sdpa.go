@@ -243,7 +243,7 @@ func (p *problem) attend(b block, x operands, withLSE bool) (out, lse *tensor.Te
 
 // emptyRows reports whether there can be rows of a block that attend to nothing.
 func (p *problem) emptyRows(b block, x operands) bool {
-	if x.mask != nil || p.o.Keep != nil {
+	if x.mask != nil || p.o.MaskFunc != nil {
 		return true
 	}
 	for row := b.row; row < b.row+b.rows; row++ {

@@ -14,7 +14,7 @@ import (
 //go:embed *.go
 var source embed.FS
 
-var _ = dsl.Source(source) // of keepPrefix
+var _ = dsl.Source(source) // of prefixMask
 
 // list reads numbers.
 func list(t *testing.T, x *tensor.Tensor) []float64 {
@@ -239,13 +239,13 @@ func TestLogSumExp(t *testing.T) {
 
 // A mask by a function is that of the numbers that it returns, whatever else leaves out keys, in one
 // block and in several, with gradients and log-sum-exps. Some queries attend to nothing.
-func TestKeep(t *testing.T) {
+func TestMaskFunc(t *testing.T) {
 	d := open(t, "auto")
 	const s, kv = 7, 9
 	mask := make([]uint8, s*kv)
 	for i := range s {
 		for j := range kv {
-			if keepPrefix(int32(i+kv-s), int32(j)) {
+			if prefixMask(int32(i+kv-s), int32(j)) {
 				mask[i*kv+j] = 1
 			}
 		}
@@ -264,7 +264,7 @@ func TestKeep(t *testing.T) {
 					return []*tensor.Tensor{out, lse.Clamp(-100, 100), grads.Of(x.Tensor()), grads.Of(y.Tensor()), grads.Of(z.Tensor())}
 				}
 				other := o
-				o.Keep, other.Mask = keepPrefix, tensor.From(d, mask, s, kv)
+				o.MaskFunc, other.Mask = prefixMask, tensor.From(d, mask, s, kv)
 				want := run(other)
 				for i, got := range run(o) {
 					same(t, want[i], got, 1e-5)
@@ -274,5 +274,5 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// keepPrefix attends to the first two tokens and to those behind the query, but none from position 8.
-func keepPrefix(query, key int32) bool { return query < 8 && (key < 2 || key >= query) }
+// prefixMask attends to the first two tokens and to those behind the query, but none from position 8.
+func prefixMask(query, key int32) bool { return query < 8 && (key < 2 || key >= query) }

@@ -88,14 +88,14 @@ func (r *rope) Name() string { return r.name }
 func (r *rope) Forward(x, cos, sin *tensor.Tensor) *tensor.Tensor {
 	out := tensor.Empty(x.Device(), x.DType(), x.Shape()...)
 	cos, sin = cos.Contiguous(), sin.Contiguous()
-	w := kernels.Turns{Pairs: cos.Size(-1), Width: x.Size(3), Interleaved: dsl.ConstBool(r.interleaved)}
+	w := kernels.Rotation{Pairs: cos.Size(-1), Width: x.Size(3), Interleaved: dsl.ConstBool(r.interleaved)}
 	for i, d := range r.order() {
 		w.X[i], w.Out[i] = x.Strides()[d], out.Strides()[d]
 		if i < 3 {
 			w.Size[i] = x.Size(d)
 		}
 	}
-	w.Lined = w.X[3] == 1 && w.Out[3] == 1
+	w.Contiguous = w.X[3] == 1 && w.Out[3] == 1
 	w.Table[1] = w.Pairs
 	if cos.Rank() == 3 {
 		w.Table[0] = cos.Size(1) * w.Pairs

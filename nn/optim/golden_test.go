@@ -241,7 +241,7 @@ func TestVectors(t *testing.T) {
 	var out [3]*tensor.Tensor
 	for i, vec := range []dsl.ConstInt{0, 1, 4} {
 		x, s := filled(d, tensor.F32, 3, 1, n), filled(d, tensor.F32, 4, 1, n)
-		rule := kernels.Rule[float32]{LR: 0.5, Keep1: 0.75, Take1: 0.5, Momentum: true}
+		rule := kernels.Rule[float32]{LR: 0.5, Beta1: 0.75, Weight1: 0.5, Momentum: true}
 		span := kernels.Span{Vec: vec, States: 1, N: n}
 		grid := runtime.Blocks(3, 256)
 		if vec == 0 {

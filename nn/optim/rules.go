@@ -33,7 +33,7 @@ func NewSGD[P Parameters](params P, c SGD) *Optimizer {
 	}
 	a.decide = func(u updating) kernels.Rule[float64] {
 		return kernels.Rule[float64]{
-			LR: u.lr, Decay: u.decay, Keep1: c.Momentum, Take1: 1 - c.Dampening,
+			LR: u.lr, Decay: u.decay, Beta1: c.Momentum, Weight1: 1 - c.Dampening,
 			Extra: dsl.ConstBool(c.Nesterov), Momentum: c.Momentum > 0, First: u.step == 1,
 		}
 	}
@@ -95,7 +95,7 @@ func adamRule(c Adam, decoupled bool) *elementwise {
 	a.decide = func(u updating) kernels.Rule[float64] {
 		r := kernels.Rule[float64]{
 			LR: u.lr / (1 - math.Pow(b1, float64(u.step))), Decay: u.decay,
-			Keep1: b1, Take1: 1 - b1, Keep2: b2, Take2: 1 - b2, Eps: eps,
+			Beta1: b1, Weight1: 1 - b1, Beta2: b2, Weight2: 1 - b2, Eps: eps,
 			Root:      math.Sqrt(1 - math.Pow(b2, float64(u.step))),
 			Decoupled: dsl.ConstBool(decoupled), Extra: dsl.ConstBool(c.AMSGrad),
 		}
@@ -131,7 +131,7 @@ func lionRule(c Lion) *elementwise {
 	b1, b2 := or(c.Beta1, 0.9), or(c.Beta2, 0.99)
 	return &elementwise{fn: lionFn, names: [3]string{"mean"}, decide: func(u updating) kernels.Rule[float64] {
 		return decoupledDecay(kernels.Rule[float64]{
-			LR: u.lr, Keep1: b1, Take1: 1 - b1, Keep2: b2, Take2: 1 - b2, Decoupled: true,
+			LR: u.lr, Beta1: b1, Weight1: 1 - b1, Beta2: b2, Weight2: 1 - b2, Decoupled: true,
 		}, u)
 	}}
 }
@@ -158,7 +158,7 @@ func NewRMSprop[P Parameters](params P, c RMSprop) *Optimizer {
 	}
 	a.decide = func(u updating) kernels.Rule[float64] {
 		return kernels.Rule[float64]{
-			LR: u.lr, Decay: u.decay, Keep1: c.Momentum, Keep2: alpha, Take2: 1 - alpha, Eps: eps,
+			LR: u.lr, Decay: u.decay, Beta1: c.Momentum, Beta2: alpha, Weight2: 1 - alpha, Eps: eps,
 			Extra: dsl.ConstBool(c.Centered), Momentum: c.Momentum > 0,
 		}
 	}

@@ -100,8 +100,8 @@ func ruleIn(d tensor.DType, r kernels.Rule[float64]) any {
 	}
 	return kernels.Rule[float32]{
 		LR: float32(r.LR), Decay: float32(r.Decay),
-		Keep1: float32(r.Keep1), Take1: float32(r.Take1),
-		Keep2: float32(r.Keep2), Take2: float32(r.Take2),
+		Beta1: float32(r.Beta1), Weight1: float32(r.Weight1),
+		Beta2: float32(r.Beta2), Weight2: float32(r.Weight2),
 		Eps: float32(r.Eps), Root: float32(r.Root),
 		Decoupled: r.Decoupled, Extra: r.Extra, Momentum: r.Momentum, First: r.First,
 	}

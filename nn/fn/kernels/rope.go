@@ -5,9 +5,9 @@ import (
 	"github.com/gokiln/kiln/ops/kernels"
 )
 
-// Turns says where the pairs of elements are that [Rope] rotates, of tensors of four dimensions:
+// Rotation says where the pairs of elements are that [Rope] rotates, of tensors of four dimensions:
 // batch, heads, positions and Width elements, of which the first 2·Pairs are rotated.
-type Turns struct {
+type Rotation struct {
 	Size  [3]int // batch, heads, positions
 	Pairs int
 	Width int
@@ -19,12 +19,12 @@ type Turns struct {
 	Wide dsl.ConstBool      // there are too many rows for Div
 
 	Interleaved dsl.ConstBool // a pair is neighbours, and not Pairs apart
-	Lined       dsl.ConstBool // rows are contiguous, in x and out
+	Contiguous  dsl.ConstBool // rows are contiguous, in x and out
 }
 
 // start returns where a row, of a batch, a head and a position, begins in the operands and in the
 // tables.
-func (w *Turns) start(row int) (x, out, table int) {
+func (w *Rotation) start(row int) (x, out, table int) {
 	var at [3]int
 	if w.Wide {
 		at[2] = row % w.Size[2]
@@ -39,10 +39,10 @@ func (w *Turns) start(row int) (x, out, table int) {
 }
 
 // items is how many there are at a position of a head.
-func (w *Turns) items() int { return w.Width - w.Pairs }
+func (w *Rotation) items() int { return w.Width - w.Pairs }
 
 // columns are those of a pair.
-func (w *Turns) columns(pair int) (a, b int) {
+func (w *Rotation) columns(pair int) (a, b int) {
 	if w.Interleaved {
 		return 2 * pair, 2*pair + 1
 	}
@@ -53,16 +53,16 @@ func dot(at [3]int, step *[4]int) int { return at[0]*step[0] + at[1]*step[1] + a
 
 // Rope rotates pairs of elements by the angles whose cosines and sines the tables have (Su et al.,
 // "RoFormer: enhanced transformer with rotary position embedding", 2021, equation 34). A row of
-// threads has a row of x: each thread takes pairs, and elements that stay. The direction is 1, or -1
-// for the other way round.
+// threads has a row of x: each thread takes pairs, and elements that stay. The direction is 1, or
+// -1 for the other way round.
 //
 //kiln:kernel
-func Rope[T, O dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, cos, sin []O, w Turns, direction C) {
+func Rope[T, O dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, cos, sin []O, w Rotation, direction C) {
 	row := t.BlockX()*t.BlockDimY() + t.ThreadY()
 	if row >= w.Size[0]*w.Size[1]*w.Size[2] {
 		return
 	}
-	if w.Lined {
+	if w.Contiguous {
 		w.X[3], w.Out[3] = 1, 1 // known to the compiler
 	}
 	from, to, table := w.start(row)

@@ -50,7 +50,7 @@ func logAdd[C dsl.Real](a, b C) C {
 	if a < b {
 		a, b = b, a
 	}
-	if b == never[C]() {
+	if b == negInf[C]() {
 		return a
 	}
 	return a + dsl.Log1p(dsl.Exp(b-a))
@@ -66,7 +66,7 @@ func CTCForward[C dsl.Real](t dsl.Thread, out, logp []C, targets, times, labels 
 	end, states := int(times[item]), 2*int(labels[item])+1
 	for time := range p.Times {
 		for s := t.ThreadX(); s < p.states(); s += t.BlockDimX() {
-			v := never[C]()
+			v := negInf[C]()
 			if time < end && s < states {
 				switch {
 				case time > 0:
@@ -104,7 +104,7 @@ func total[C dsl.Real](alpha []C, p *Paths, item, end, states int) C {
 		if states == 1 {
 			return 0
 		}
-		return never[C]()
+		return negInf[C]()
 	}
 	v := alpha[p.of(end-1, item, states-1)]
 	if states > 1 {
@@ -122,7 +122,7 @@ func CTCBackward[C dsl.Real](t dsl.Thread, out, logp []C, targets, times, labels
 	for back := range p.Times {
 		time := p.Times - 1 - back
 		for s := t.ThreadX(); s < p.states(); s += t.BlockDimX() {
-			v := never[C]()
+			v := negInf[C]()
 			if time < end && s < states {
 				switch {
 				case time < end-1:
@@ -171,7 +171,7 @@ func CTCSlopes[C dsl.Real](t dsl.Thread, out, logp, alpha, beta, g []C, targets,
 	all := -alpha[item*p.row()]
 	for s := range 2*int(labels[item]) + 1 {
 		a, b := alpha[p.of(time, item, s)], beta[p.of(time, item, s)]
-		if (a == never[C]() || b == never[C]()) && all != never[C]() {
+		if (a == negInf[C]() || b == negInf[C]()) && all != negInf[C]() {
 			continue
 		}
 		at := p.at(time, item, p.class(targets, item, s))

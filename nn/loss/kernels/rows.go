@@ -14,17 +14,17 @@ func (r *Rows) check(t dsl.Thread, id, row int) {
 	dsl.Assert(t, id >= -1 && id < r.Classes, "cross_entropy: target %d at position %d is out of range", id, row)
 }
 
-// tally is what is known of some elements of a row: the largest, the sum of the exponentials of
-// all less it, and the sum of all times their weights (Milakov and Gimelshein, "Online normalizer
-// calculation for softmax", 2018).
-type tally[C dsl.Real] struct{ most, sum, weighted C }
+// rowState is the state of an online softmax over a part of a row: the largest, the sum of the
+// exponentials of all less it, and the sum of all times their weights (Milakov and Gimelshein,
+// "Online normalizer calculation for softmax", 2018).
+type rowState[C dsl.Real] struct{ most, sum, weighted C }
 
 // InFlight is how many elements a thread loads before it computes with them.
 const InFlight = 8
 
 // add adds elements, of which those that are -Inf count for nothing. The sum is scaled once for
 // all of them.
-func (a *tally[C]) add(v *[InFlight]C) {
+func (a *rowState[C]) add(v *[InFlight]C) {
 	most := a.most
 	for u := range InFlight {
 		most = max(most, v[u])
@@ -39,20 +39,20 @@ func (a *tally[C]) add(v *[InFlight]C) {
 
 // finite is x, or 0 if it is -Inf, which nothing is relative to.
 func finite[C dsl.Real](x C) C {
-	if x == never[C]() {
+	if x == negInf[C]() {
 		return 0
 	}
 	return x
 }
 
-// never is -Inf.
-func never[C dsl.Real]() C {
+// negInf is -Inf.
+func negInf[C dsl.Real]() C {
 	var zero C
 	return dsl.Log(zero)
 }
 
 // below is the sum relative to the largest element of more than this part.
-func (a *tally[C]) below(most C) C { return a.sum * dsl.Exp(finite(a.most)-finite(most)) }
+func (a *rowState[C]) below(most C) C { return a.sum * dsl.Exp(finite(a.most)-finite(most)) }
 
 // weight is that of a class: 1 where there are none.
 func weight[C dsl.Real](w []C, class int, weighted dsl.ConstBool) C {
@@ -62,9 +62,9 @@ func weight[C dsl.Real](w []C, class int, weighted dsl.ConstBool) C {
 	return 1
 }
 
-// tallyOf goes over every step-th element of a row from one on.
-func tallyOf[T dsl.Float, C dsl.Real](x []T, w []C, r *Rows, row, from, step int, smooth, weighted dsl.ConstBool) tally[C] {
-	a := tally[C]{most: never[C]()}
+// rowStateOf goes over every step-th element of a row from one on.
+func rowStateOf[T dsl.Float, C dsl.Real](x []T, w []C, r *Rows, row, from, step int, smooth, weighted dsl.ConstBool) rowState[C] {
+	a := rowState[C]{most: negInf[C]()}
 	first := r.first(row)
 	c := from
 	var v [InFlight]C
@@ -80,7 +80,7 @@ func tallyOf[T dsl.Float, C dsl.Real](x []T, w []C, r *Rows, row, from, step int
 		}
 	}
 	for u := range InFlight {
-		v[u] = never[C]()
+		v[u] = negInf[C]()
 		if at := c + u*step; at < r.Classes {
 			v[u] = dsl.Convert[C](x[first+at*r.Inner])
 			if smooth {
@@ -94,7 +94,7 @@ func tallyOf[T dsl.Float, C dsl.Real](x []T, w []C, r *Rows, row, from, step int
 
 // store stores the results of a row: the logarithm of the sum of exponentials, the element of the
 // target, 0 of target -1, and the weighted sum.
-func (a *tally[C]) store(t dsl.Thread, out []C, picked C, r *Rows, row int, smooth dsl.ConstBool) {
+func (a *rowState[C]) store(t dsl.Thread, out []C, picked C, r *Rows, row int, smooth dsl.ConstBool) {
 	out[row] = a.most + dsl.Log(a.sum)
 	out[r.Count+row] = picked
 	if smooth {
@@ -117,7 +117,7 @@ func picked[T dsl.Float, C dsl.Real](x []T, r *Rows, row, id int) C {
 func RowStats[T dsl.Float, C dsl.Real](t dsl.Thread, out []C, x []T, ids []int64, w []C, r Rows, smooth, weighted dsl.ConstBool) {
 	r.Inner = 1 // known to the compiler
 	row := t.BlockX()
-	a := tallyOf[T, C](x, w, &r, row, t.ThreadX(), t.BlockDimX(), smooth, weighted)
+	a := rowStateOf[T, C](x, w, &r, row, t.ThreadX(), t.BlockDimX(), smooth, weighted)
 	most := dsl.BlockMax(t, a.most)
 	a.sum = dsl.BlockSum(t, a.below(most))
 	a.most = most
@@ -140,7 +140,7 @@ func ColumnStats[T dsl.Float, C dsl.Real](t dsl.Thread, out []C, x []T, ids []in
 	if row >= r.Count {
 		return
 	}
-	a := tallyOf[T, C](x, w, &r, row, 0, 1, smooth, weighted)
+	a := rowStateOf[T, C](x, w, &r, row, 0, 1, smooth, weighted)
 	id := int(ids[row])
 	a.store(t, out, picked[T, C](x, &r, row, id), &r, row, smooth)
 	r.check(t, id, row)

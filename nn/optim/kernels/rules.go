@@ -12,7 +12,7 @@ func decayed[C dsl.Real](e Elem[C], r Rule[C]) Elem[C] {
 	return e
 }
 
-// SGD is stochastic gradient descent. S0 is the momentum, which begins as the gradient; Take1 is 1
+// SGD is stochastic gradient descent. S0 is the momentum, which begins as the gradient; Weight1 is 1
 // less the dampening. Extra is Nesterov's momentum (Sutskever et al., "On the importance of
 // initialization and momentum in deep learning", 2013).
 func SGD[C dsl.Real](e Elem[C], r Rule[C]) Elem[C] {
@@ -22,10 +22,10 @@ func SGD[C dsl.Real](e Elem[C], r Rule[C]) Elem[C] {
 		if r.First {
 			e.S0 = g
 		} else {
-			e.S0 = r.Keep1*e.S0 + r.Take1*g
+			e.S0 = r.Beta1*e.S0 + r.Weight1*g
 		}
 		if r.Extra {
-			g += r.Keep1 * e.S0
+			g += r.Beta1 * e.S0
 		} else {
 			g = e.S0
 		}
@@ -40,8 +40,8 @@ func SGD[C dsl.Real](e Elem[C], r Rule[C]) Elem[C] {
 // moment so far (Reddi, Kale and Kumar, "On the Convergence of Adam and Beyond", 2018).
 func Adam[C dsl.Real](e Elem[C], r Rule[C]) Elem[C] {
 	e = decayed(e, r)
-	e.S0 += r.Take1 * (e.G - e.S0)
-	e.S1 = r.Keep2*e.S1 + r.Take2*e.G*e.G
+	e.S0 += r.Weight1 * (e.G - e.S0)
+	e.S1 = r.Beta2*e.S1 + r.Weight2*e.G*e.G
 	v := e.S1
 	if r.Extra {
 		e.S2 = max(e.S2, v)
@@ -55,8 +55,8 @@ func Adam[C dsl.Real](e Elem[C], r Rule[C]) Elem[C] {
 // algorithm 2. S0 is the momentum.
 func Lion[C dsl.Real](e Elem[C], r Rule[C]) Elem[C] {
 	e = decayed(e, r)
-	c := r.Keep1*e.S0 + r.Take1*e.G
-	e.S0 = r.Keep2*e.S0 + r.Take2*e.G
+	c := r.Beta1*e.S0 + r.Weight1*e.G
+	e.S0 = r.Beta2*e.S0 + r.Weight2*e.G
 	if c > 0 {
 		e.X -= r.LR
 	} else if c < 0 {
@@ -72,15 +72,15 @@ func Lion[C dsl.Real](e Elem[C], r Rule[C]) Elem[C] {
 // (Graves, "Generating Sequences With Recurrent Neural Networks", 2013, equations 38 to 45).
 func RMSprop[C dsl.Real](e Elem[C], r Rule[C]) Elem[C] {
 	e = decayed(e, r)
-	e.S0 = r.Keep2*e.S0 + r.Take2*e.G*e.G
+	e.S0 = r.Beta2*e.S0 + r.Weight2*e.G*e.G
 	v := e.S0
 	if r.Extra {
-		e.S2 += r.Take2 * (e.G - e.S2)
+		e.S2 += r.Weight2 * (e.G - e.S2)
 		v -= e.S2 * e.S2
 	}
 	d := e.G / (dsl.Sqrt(v) + r.Eps)
 	if r.Momentum {
-		e.S1 = r.Keep1*e.S1 + d
+		e.S1 = r.Beta1*e.S1 + d
 		d = e.S1
 	}
 	e.X -= r.LR * d

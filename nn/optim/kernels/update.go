@@ -11,10 +11,10 @@ type Rule[C dsl.Real] struct {
 	LR    C // the learning rate; of the Adam family divided by the bias correction of the mean
 	Decay C // the weight decay; where it is decoupled, the factor 1 - learning rate · decay
 
-	Keep1, Take1 C // the decay rate of the first moment, and 1 less that
-	Keep2, Take2 C // those of the second moment
-	Eps          C
-	Root         C // the square root of the bias correction of the second moment
+	Beta1, Weight1 C // the decay rate of the first moment, and 1 less that
+	Beta2, Weight2 C // those of the second moment
+	Eps            C
+	Root           C // the square root of the bias correction of the second moment
 
 	Decoupled dsl.ConstBool // the decay scales the value, else it is added to the gradient
 	Extra     dsl.ConstBool // AMSGrad, Nesterov's momentum, or a centred second moment
