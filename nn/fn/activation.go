@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gokiln/kiln/nn/internal/operand"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -154,10 +155,10 @@ func (a *Activation) UnmarshalText(text []byte) (err error) {
 func (a Activation) Apply(x *tensor.Tensor) *tensor.Tensor {
 	const op = "activation"
 	if x == nil || x.Err() != nil {
-		return bad(op, x)
+		return operand.Floats(op, x)
 	}
 	if a.Kind < 0 || int(a.Kind) >= len(kinds) {
-		return failf(op, tensor.ErrArgument, "kind %d", int(a.Kind))
+		return operand.Fail(op, tensor.ErrArgument, "kind %d", int(a.Kind))
 	}
 	k, param := &kinds[a.Kind], a.Param
 	if param == 0 {

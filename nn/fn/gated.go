@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/nn/internal/operand"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -34,11 +35,11 @@ func GeGLU(x *tensor.Tensor) *tensor.Tensor { return geglu.of(x) }
 func ReGLU(x *tensor.Tensor) *tensor.Tensor { return reglu.of(x) }
 
 func (o *gate) of(x *tensor.Tensor) *tensor.Tensor {
-	if b := bad(o.name, x); b != nil {
+	if b := operand.Floats(o.name, x); b != nil {
 		return b
 	}
 	if x.Rank() == 0 || x.Size(-1)%2 != 0 {
-		return failf(o.name, tensor.ErrShape, "%v has no halves in the last dimension", x.Shape())
+		return operand.Fail(o.name, tensor.ErrShape, "%v has no halves in the last dimension", x.Shape())
 	}
 	return tensor.Apply1(o, x)
 }
@@ -107,7 +108,7 @@ func reluB[C dsl.Real](g, a, b C) C { return g * max(a, 0) }
 // dimension 1, or of the only dimension (He et al., "Delving deep into rectifiers", 2015).
 func PRelu(x, weight *tensor.Tensor) *tensor.Tensor {
 	const op = "prelu"
-	if b := bad(op, x, weight); b != nil {
+	if b := operand.Floats(op, x, weight); b != nil {
 		return b
 	}
 	d, n := min(1, x.Rank()-1), 1
@@ -116,7 +117,7 @@ func PRelu(x, weight *tensor.Tensor) *tensor.Tensor {
 	}
 	switch {
 	case weight.Rank() > 1 || weight.Count() != 1 && (weight.Count() != n || d < 0):
-		return failf(op, tensor.ErrShape, "a weight of %v for %v, want 1 or %d numbers", weight.Shape(), x.Shape(), n)
+		return operand.Fail(op, tensor.ErrShape, "a weight of %v for %v, want 1 or %d numbers", weight.Shape(), x.Shape(), n)
 	case weight.Count() == 1:
 		weight = weight.Reshape()
 	default:

@@ -2,6 +2,7 @@ package fn
 
 import (
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/nn/internal/operand"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -27,7 +28,7 @@ func grouped(op string, x *tensor.Tensor, groups int, weight, bias *tensor.Tenso
 		return b
 	}
 	if groups < 1 || x.Size(1)%groups != 0 {
-		return failf(op, tensor.ErrShape, "%d groups of the channels of %v", groups, x.Shape())
+		return operand.Fail(op, tensor.ErrShape, "%d groups of the channels of %v", groups, x.Shape())
 	}
 	s := x.Shape()
 	if x.Count() == 0 {
@@ -40,21 +41,21 @@ func grouped(op string, x *tensor.Tensor, groups int, weight, bias *tensor.Tenso
 
 // channels checks an operand of (N, C, …), and numbers for each channel, nil for none.
 func channels(op string, x *tensor.Tensor, weights ...*tensor.Tensor) *tensor.Tensor {
-	if b := bad(op, x); b != nil {
+	if b := operand.Floats(op, x); b != nil {
 		return b
 	}
 	if x.Rank() < 2 {
-		return failf(op, tensor.ErrRank, "%v, want (N, C, …)", x.Shape())
+		return operand.Fail(op, tensor.ErrRank, "%v, want (N, C, …)", x.Shape())
 	}
 	for _, w := range weights {
 		if w == nil {
 			continue
 		}
-		if b := bad(op, w); b != nil {
+		if b := operand.Floats(op, w); b != nil {
 			return b
 		}
 		if !w.Shape().Equal(tensor.Shape{x.Size(1)}) {
-			return failf(op, tensor.ErrShape, "a weight or bias of %v for the channels of %v", w.Shape(), x.Shape())
+			return operand.Fail(op, tensor.ErrShape, "a weight or bias of %v for the channels of %v", w.Shape(), x.Shape())
 		}
 	}
 	return nil
@@ -96,13 +97,13 @@ func BatchStats(x *tensor.Tensor) (mean, variance *tensor.Tensor) {
 func BatchNorm(x, mean, variance, weight, bias *tensor.Tensor, eps float64) *tensor.Tensor {
 	const op = "batch_norm"
 	if mean == nil || variance == nil {
-		return failf(op, tensor.ErrArgument, "no mean or no variance")
+		return operand.Fail(op, tensor.ErrArgument, "no mean or no variance")
 	}
 	if b := channels(op, x, mean, variance, weight, bias); b != nil {
 		return b
 	}
 	if !(eps >= 0) {
-		return failf(op, tensor.ErrArgument, "eps of %v, want 0 or more", eps)
+		return operand.Fail(op, tensor.ErrArgument, "eps of %v, want 0 or more", eps)
 	}
 	wide := x.DType().Compute()
 	scale := variance.Cast(wide).AddScalar(eps).Rsqrt()
@@ -135,7 +136,7 @@ func LocalResponseNorm(x *tensor.Tensor, size int, alpha, beta, k float64) *tens
 		return b
 	}
 	if size < 1 {
-		return failf(op, tensor.ErrArgument, "size of %d, want 1 or more", size)
+		return operand.Fail(op, tensor.ErrArgument, "size of %d, want 1 or more", size)
 	}
 	wide := x.Cast(x.DType().Compute())
 	m := wide.Sqr().Pad(1, size/2, (size-1)/2, tensor.PadConstant, 0).Unfold(1, size, 1).Mean(-1)
@@ -146,15 +147,15 @@ func LocalResponseNorm(x *tensor.Tensor, size int, alpha, beta, k float64) *tens
 // torch.nn.functional.normalize.
 func Normalize(x *tensor.Tensor, p float64, d int, eps float64) *tensor.Tensor {
 	const op = "normalize"
-	if b := bad(op, x); b != nil {
+	if b := operand.Floats(op, x); b != nil {
 		return b
 	}
 	if !(p > 0) {
-		return failf(op, tensor.ErrArgument, "norm %v, want more than 0", p)
+		return operand.Fail(op, tensor.ErrArgument, "norm %v, want more than 0", p)
 	}
 	d, ok := dim(d, x.Rank())
 	if !ok {
-		return failf(op, tensor.ErrDim, "%d of %v", d, x.Shape())
+		return operand.Fail(op, tensor.ErrDim, "%d of %v", d, x.Shape())
 	}
 	return x.Div(norm(x, p, d).MaximumScalar(eps).Unsqueeze(d))
 }
@@ -174,12 +175,12 @@ func norm(x *tensor.Tensor, p float64, d int) *tensor.Tensor {
 // which is at least eps. Shapes are broadcast. It is torch.nn.functional.cosine_similarity.
 func CosineSimilarity(x, y *tensor.Tensor, d int, eps float64) *tensor.Tensor {
 	const op = "cosine_similarity"
-	if b := bad(op, x, y); b != nil {
+	if b := operand.Floats(op, x, y); b != nil {
 		return b
 	}
 	at, ok := dim(d, max(x.Rank(), y.Rank()))
 	if !ok || x.Rank() != y.Rank() {
-		return failf(op, tensor.ErrDim, "%d of %v and %v", d, x.Shape(), y.Shape())
+		return operand.Fail(op, tensor.ErrDim, "%d of %v and %v", d, x.Shape(), y.Shape())
 	}
 	u := x.Div(x.Norm(at).MaximumScalar(eps).Unsqueeze(at))
 	v := y.Div(y.Norm(at).MaximumScalar(eps).Unsqueeze(at))

@@ -2,6 +2,7 @@ package fn
 
 import (
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/nn/internal/operand"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -9,11 +10,11 @@ import (
 // "Dropout", 2014). p is less than 1.
 func Dropout(x *tensor.Tensor, p float64) *tensor.Tensor {
 	const op = "dropout"
-	if b := bad(op, x); b != nil {
+	if b := operand.Floats(op, x); b != nil {
 		return b
 	}
 	if !(p >= 0 && p < 1) {
-		return failf(op, tensor.ErrArgument, "probability %v, want 0 to less than 1", p)
+		return operand.Fail(op, tensor.ErrArgument, "probability %v, want 0 to less than 1", p)
 	}
 	if p == 0 {
 		return x
@@ -54,15 +55,15 @@ func gumbel(x *tensor.Tensor) *tensor.Tensor {
 // gradient of the soft one.
 func GumbelSoftmax(logits *tensor.Tensor, temperature float64, hard bool, d int) *tensor.Tensor {
 	const op = "gumbel_softmax"
-	if b := bad(op, logits); b != nil {
+	if b := operand.Floats(op, logits); b != nil {
 		return b
 	}
 	at, ok := dim(d, logits.Rank())
 	switch {
 	case !(temperature > 0):
-		return failf(op, tensor.ErrArgument, "temperature %v, want more than 0", temperature)
+		return operand.Fail(op, tensor.ErrArgument, "temperature %v, want more than 0", temperature)
 	case !ok:
-		return failf(op, tensor.ErrDim, "%d of %v", d, logits.Shape())
+		return operand.Fail(op, tensor.ErrDim, "%d of %v", d, logits.Shape())
 	}
 	x := logits.Cast(logits.DType().Compute())
 	soft := x.Add(gumbel(x)).DivScalar(temperature).Softmax(at)
@@ -81,12 +82,12 @@ func GumbelSoftmax(logits *tensor.Tensor, temperature float64, hard bool, d int)
 // largest of the logits. Indices are as those of tensor.Tensor.ArgMax and have no gradient.
 func Sample(logits *tensor.Tensor, temperature float64, d int) *tensor.Tensor {
 	const op = "sample"
-	if b := bad(op, logits); b != nil {
+	if b := operand.Floats(op, logits); b != nil {
 		return b
 	}
 	at, ok := dim(d, logits.Rank())
 	if !ok {
-		return failf(op, tensor.ErrDim, "%d of %v", d, logits.Shape())
+		return operand.Fail(op, tensor.ErrDim, "%d of %v", d, logits.Shape())
 	}
 	x := logits.Detach().Cast(logits.DType().Compute())
 	if temperature > 0 {

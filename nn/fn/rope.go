@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/nn/fn/kernels"
+	"github.com/gokiln/kiln/nn/internal/operand"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	opskernels "github.com/gokiln/kiln/ops/kernels"
@@ -50,10 +51,10 @@ func rotated(r *rope, x, cos, sin *tensor.Tensor) *tensor.Tensor {
 
 // check checks the operands.
 func (r *rope) check(x, cos, sin *tensor.Tensor) *tensor.Tensor {
-	if b := bad(r.name, x); b != nil {
+	if b := operand.Floats(r.name, x); b != nil {
 		return b
 	}
-	if b := bad(r.name, cos, sin); b != nil {
+	if b := operand.Floats(r.name, cos, sin); b != nil {
 		return b
 	}
 	s, t := x.Shape(), cos.Shape()
@@ -63,15 +64,15 @@ func (r *rope) check(x, cos, sin *tensor.Tensor) *tensor.Tensor {
 	}
 	switch {
 	case cos.DType() != x.DType() && cos.DType() != x.DType().Compute():
-		return failf(r.name, tensor.ErrDTypeMismatch, "%v of %s and tables of %s", s, x.DType(), cos.DType())
+		return operand.Fail(r.name, tensor.ErrDTypeMismatch, "%v of %s and tables of %s", s, x.DType(), cos.DType())
 	case cos.Device() != x.Device():
-		return failf(r.name, tensor.ErrDevice, "%s and tables on %s", x.Device(), cos.Device())
+		return operand.Fail(r.name, tensor.ErrDevice, "%s and tables on %s", x.Device(), cos.Device())
 	case x.Rank() != 4 || cos.Rank() != 2 && cos.Rank() != 3:
-		return failf(r.name, tensor.ErrRank, "%v and tables of %v, want four dimensions and two or three", s, t)
+		return operand.Fail(r.name, tensor.ErrRank, "%v and tables of %v, want four dimensions and two or three", s, t)
 	case !t.Equal(sin.Shape()):
-		return failf(r.name, tensor.ErrShape, "%v and tables of %v and %v", s, t, sin.Shape())
+		return operand.Fail(r.name, tensor.ErrShape, "%v and tables of %v and %v", s, t, sin.Shape())
 	case cos.Size(-1)*2 > s[3] || cos.Size(-2) < s[time] || cos.Rank() == 3 && t[0] != s[0]:
-		return failf(r.name, tensor.ErrShape, "%v and tables of %v for %d elements at %d times", s, t, s[3], s[time])
+		return operand.Fail(r.name, tensor.ErrShape, "%v and tables of %v for %d elements at %d times", s, t, s[3], s[time])
 	}
 	return nil
 }

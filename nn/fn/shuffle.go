@@ -3,6 +3,7 @@ package fn
 import (
 	"slices"
 
+	"github.com/gokiln/kiln/nn/internal/operand"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -17,7 +18,7 @@ func PixelShuffle(x *tensor.Tensor, r int) *tensor.Tensor {
 	n := len(s)
 	c, h, w := s[n-3], s[n-2], s[n-1]
 	if c%(r*r) != 0 {
-		return failf(op, tensor.ErrShape, "%d channels of %v are no multiple of %d²", c, s, r)
+		return operand.Fail(op, tensor.ErrShape, "%d channels of %v are no multiple of %d²", c, s, r)
 	}
 	batch := s[:n-3].Count()
 	y := x.Reshape(batch, c/(r*r), r, r, h, w).Permute(0, 1, 4, 2, 5, 3)
@@ -34,7 +35,7 @@ func PixelUnshuffle(x *tensor.Tensor, r int) *tensor.Tensor {
 	n := len(s)
 	c, h, w := s[n-3], s[n-2], s[n-1]
 	if h%r != 0 || w%r != 0 {
-		return failf(op, tensor.ErrShape, "height or width of %v is no multiple of %d", s, r)
+		return operand.Fail(op, tensor.ErrShape, "height or width of %v is no multiple of %d", s, r)
 	}
 	batch := s[:n-3].Count()
 	y := x.Reshape(batch, c, h/r, r, w/r, r).Permute(0, 1, 3, 5, 2, 4)
@@ -45,11 +46,11 @@ func PixelUnshuffle(x *tensor.Tensor, r int) *tensor.Tensor {
 func image(op string, x *tensor.Tensor, r int) *tensor.Tensor {
 	switch {
 	case x == nil || x.Err() != nil:
-		return bad(op, x)
+		return operand.Floats(op, x)
 	case x.Rank() < 3:
-		return failf(op, tensor.ErrRank, "%v, want (…, C, H, W)", x.Shape())
+		return operand.Fail(op, tensor.ErrRank, "%v, want (…, C, H, W)", x.Shape())
 	case r < 1:
-		return failf(op, tensor.ErrArgument, "a factor of %d, want 1 or more", r)
+		return operand.Fail(op, tensor.ErrArgument, "a factor of %d, want 1 or more", r)
 	}
 	return nil
 }
@@ -60,11 +61,11 @@ func ChannelShuffle(x *tensor.Tensor, groups int) *tensor.Tensor {
 	const op = "channel_shuffle"
 	switch {
 	case x == nil || x.Err() != nil:
-		return bad(op, x)
+		return operand.Floats(op, x)
 	case x.Rank() < 2:
-		return failf(op, tensor.ErrRank, "%v, want (N, C, …)", x.Shape())
+		return operand.Fail(op, tensor.ErrRank, "%v, want (N, C, …)", x.Shape())
 	case groups < 1 || x.Size(1)%groups != 0:
-		return failf(op, tensor.ErrShape, "%d groups of the channels of %v", groups, x.Shape())
+		return operand.Fail(op, tensor.ErrShape, "%d groups of the channels of %v", groups, x.Shape())
 	}
 	s := x.Shape()
 	y := x.Reshape(append([]int{s[0], groups, s[1] / groups}, s[2:]...)...)

@@ -2,6 +2,7 @@ package fn
 
 import (
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/nn/internal/operand"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -13,7 +14,7 @@ type unary struct {
 }
 
 func (u *unary) of(x *tensor.Tensor) *tensor.Tensor {
-	if b := bad(u.name, x); b != nil {
+	if b := operand.Floats(u.name, x); b != nil {
 		return b
 	}
 	if x.DType() == tensor.F64 {
@@ -66,7 +67,7 @@ const (
 
 // Selu is γ·x where x > 0, and γ·α·(exp(x) - 1) elsewhere: see [SeluAlpha].
 func Selu(x *tensor.Tensor, alpha, gamma float64) *tensor.Tensor {
-	if b := bad("selu", x); b != nil {
+	if b := operand.Floats("selu", x); b != nil {
 		return b
 	}
 	return x.Elu(alpha).MulScalar(gamma)
@@ -74,11 +75,11 @@ func Selu(x *tensor.Tensor, alpha, gamma float64) *tensor.Tensor {
 
 // Celu is x where x > 0, and α·(exp(x/α) - 1) elsewhere; α is more than 0.
 func Celu(x *tensor.Tensor, alpha float64) *tensor.Tensor {
-	if b := bad("celu", x); b != nil {
+	if b := operand.Floats("celu", x); b != nil {
 		return b
 	}
 	if !(alpha > 0) {
-		return failf("celu", tensor.ErrArgument, "alpha of %v, want more than 0", alpha)
+		return operand.Fail("celu", tensor.ErrArgument, "alpha of %v, want more than 0", alpha)
 	}
 	if alpha == 1 {
 		return x.Elu(1)

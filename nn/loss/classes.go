@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gokiln/kiln/nn/internal/operand"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -59,7 +60,7 @@ func newClasses(op string, x, target *tensor.Tensor, o *ClassOptions) (*classes,
 
 // newClassDim checks logits and options.
 func newClassDim(op string, x *tensor.Tensor, o *ClassOptions) (*classes, *tensor.Tensor) {
-	if b := bad(op, x); b != nil {
+	if b := operand.Floats(op, x); b != nil {
 		return nil, b
 	}
 	c := &classes{op: op, o: o, dim: 1}
@@ -74,7 +75,7 @@ func newClassDim(op string, x *tensor.Tensor, o *ClassOptions) (*classes, *tenso
 		return nil, tensor.Fail(op, fmt.Errorf("%w: reduction %v", tensor.ErrArgument, o.Reduction))
 	}
 	if w := o.Weight; w != nil {
-		if b := bad(op, w); b != nil {
+		if b := operand.Floats(op, w); b != nil {
 			return nil, b
 		}
 		if !w.Shape().Equal(tensor.Shape{c.n}) {

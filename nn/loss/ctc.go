@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/nn/internal/operand"
 	"github.com/gokiln/kiln/nn/loss/kernels"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
@@ -53,7 +54,7 @@ type ctc struct {
 
 // newCTC checks the operands.
 func newCTC(logp, targets *tensor.Tensor, times, labels []int, o *CTCOptions) (*ctc, error) {
-	if b := bad("ctc", logp); b != nil {
+	if b := operand.Floats("ctc", logp); b != nil {
 		return nil, b.Err()
 	}
 	switch {

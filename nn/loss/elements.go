@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gokiln/kiln/nn/internal/operand"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -201,7 +202,7 @@ func GaussianNLL(x, target, variance *tensor.Tensor, o GaussianOptions) *tensor.
 	const op = "gaussian_nll"
 	b := alike(op, x, target)
 	if b == nil && variance == nil {
-		b = bad(op, variance)
+		b = operand.Floats(op, variance)
 	}
 	if b == nil {
 		b = spreads(op, "a variance", x, variance)

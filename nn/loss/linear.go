@@ -3,6 +3,7 @@ package loss
 import (
 	"fmt"
 
+	"github.com/gokiln/kiln/nn/internal/operand"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -22,7 +23,7 @@ func LinearCrossEntropy(x, weight, bias, target *tensor.Tensor, o CrossEntropyOp
 	if bias != nil {
 		in = append(in, bias)
 	}
-	if b := bad(op, in...); b != nil {
+	if b := operand.Floats(op, in...); b != nil {
 		return b
 	}
 	if x.Rank() == 0 || weight.Rank() != 2 || weight.Size(1) != x.Size(-1) || bias != nil && !bias.Shape().Equal(tensor.Shape{weight.Size(0)}) {

@@ -3,6 +3,7 @@ package loss
 import (
 	"fmt"
 
+	"github.com/gokiln/kiln/nn/internal/operand"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -62,39 +63,9 @@ func (r Reduction) apply(op string, x *tensor.Tensor, to tensor.DType) *tensor.T
 // wide is x in the type that numbers of its type are computed in.
 func wide(x *tensor.Tensor) *tensor.Tensor { return x.Cast(x.DType().Compute()) }
 
-// bad returns the first error among operands, as a tensor, or what is wrong with their types:
-// floating-point, and one of all. It is nil if nothing is.
-func bad(op string, of ...*tensor.Tensor) *tensor.Tensor {
-	for i, x := range of {
-		if x == nil {
-			return tensor.Fail(op, fmt.Errorf("%w: operand %d is a nil tensor", tensor.ErrArgument, i))
-		}
-		if err := x.Err(); err != nil {
-			return x
-		}
-		if err := floats(x, of[0]); err != nil {
-			return tensor.Fail(op, err)
-		}
-	}
-	return nil
-}
-
-// floats reports operands that are not of floating-point numbers that compute, or of two types.
-func floats(x, y *tensor.Tensor) error {
-	switch {
-	case !x.DType().IsFloat() || !x.DType().Computes():
-		return fmt.Errorf("%w: %v of %s, want floating-point numbers that compute", tensor.ErrDType, x.Shape(), x.DType())
-	case x.DType() != y.DType():
-		return fmt.Errorf("%w: %v of %s and %v of %s", tensor.ErrDTypeMismatch, y.Shape(), y.DType(), x.Shape(), x.DType())
-	case x.Device() != y.Device():
-		return fmt.Errorf("%w: %s and %s", tensor.ErrDevice, y.Device(), x.Device())
-	}
-	return nil
-}
-
-// alike is [bad], which operands of other shapes than the first one's are, too.
+// alike is [operand.Floats], which operands of other shapes than the first one's are, too.
 func alike(op string, of ...*tensor.Tensor) *tensor.Tensor {
-	if b := bad(op, of...); b != nil {
+	if b := operand.Floats(op, of...); b != nil {
 		return b
 	}
 	for _, x := range of[1:] {
@@ -110,7 +81,7 @@ func spreads(op, what string, x, weight *tensor.Tensor) *tensor.Tensor {
 	if weight == nil {
 		return nil
 	}
-	if b := bad(op, x, weight); b != nil {
+	if b := operand.Floats(op, x, weight); b != nil {
 		return b
 	}
 	if weight.BroadcastTo(x.Shape()...).Err() != nil {

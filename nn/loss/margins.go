@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/gokiln/kiln/nn/internal/operand"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -58,7 +59,7 @@ func CosineEmbedding(a, b, y *tensor.Tensor, o MarginOptions) *tensor.Tensor {
 	if b := alike(op, a, b); b != nil {
 		return b
 	}
-	if b := bad(op, a, y); b != nil {
+	if b := operand.Floats(op, a, y); b != nil {
 		return b
 	}
 	if a.Rank() == 0 || a.Rank() > 2 || !y.Shape().Equal(a.Shape()[:a.Rank()-1]) {

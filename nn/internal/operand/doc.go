@@ -1,0 +1,2 @@
+// Package operand checks the operands of the functions below nn.
+package operand
