@@ -1,0 +1,65 @@
+package format
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTable(t *testing.T) {
+	last := -1
+	for _, f := range Types() {
+		info, err := f.Info()
+		require.NoError(t, err)
+		require.Greater(t, int(f), last, "%s: rows are in the order of ids", f)
+		last = int(f)
+		require.Equal(t, f, info.Type)
+		require.Positive(t, info.Elems)
+		require.Positive(t, info.Bytes)
+		require.True(t, info.Partner.Valid())
+		for _, name := range []string{info.Name, strings.ToLower(info.Name), strings.ReplaceAll(info.Name, "_K", "k")} {
+			got, err := Parse(name)
+			require.NoError(t, err)
+			require.Equal(t, f, got, name)
+		}
+	}
+	require.Len(t, Types(), 35)
+}
+
+func TestUnknownTypes(t *testing.T) {
+	for _, id := range []Type{4, 5, 31, 36, 43, 63, 64, math.MaxUint32} {
+		require.False(t, id.Valid(), "%d", id)
+		require.False(t, id.IsQuantized(), "%d", id)
+		_, err := id.Info()
+		require.ErrorIs(t, err, ErrType)
+		_, err = id.RowBytes(256)
+		require.ErrorIs(t, err, ErrType)
+		require.Contains(t, id.String(), "Type(")
+	}
+	_, err := Parse("Q4_2")
+	require.ErrorIs(t, err, ErrType)
+	require.ErrorContains(t, err, "Q4_2")
+}
+
+func TestRowBytes(t *testing.T) {
+	for _, c := range []struct {
+		of   Type
+		n    int64
+		want int64 // -1 is an error
+	}{
+		{Q4_0, 0, 0}, {Q4_0, 64, 36}, {Q4_0, 33, -1}, {Q4_0, -32, -1}, {Q6_K, 512, 420}, {Q6_K, 128, -1},
+		{F16, 3, 6}, {MXFP4, 32, 17}, {I64, math.MaxInt64, -1}, {Q8_1, math.MaxInt64 / 64 * 64, -1},
+	} {
+		got, err := c.of.RowBytes(c.n)
+		if c.want < 0 {
+			require.ErrorIs(t, err, ErrSize, "%s %d", c.of, c.n)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, c.want, got, "%s %d", c.of, c.n)
+	}
+	require.True(t, Q4_0.IsQuantized())
+	require.False(t, F16.IsQuantized())
+}
