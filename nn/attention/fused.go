@@ -11,7 +11,7 @@ import (
 
 // fusing is whether the kernel is taken where there is one; tests change it.
 var fusing = func(p *problem) bool {
-	return opsattention.Fits(p.q.Device().Runtime(), p.q.DType(), p.b*p.hkv, p.g*p.s, p.kv)
+	return opsattention.Fits(p.q.Device().Runtime(), p.q.DType())
 }
 
 // fuses reports whether a problem is computed by one kernel.

@@ -1,5 +1,7 @@
 // Package attention has scaled dot-product attention in one kernel, with the log-sum-exp of each
-// row of scores, by which gradients compute probabilities again.
+// row of scores, by which gradients compute probabilities again. A block has a tile of queries; where
+// there are fewer of these than multiprocessors, several blocks share its keys (split-KV), and a
+// second kernel combines what each of them gives.
 //
 // See package [github.com/gokiln/kiln/ops] for operands and launches.
 package attention

@@ -31,20 +31,13 @@ const MaxSize = 256
 // rowsOfTile is how many rows of a plane a block has where blocks have several warps.
 const rowsOfTile = 32
 
-// fewKeys is how many keys one block goes over, where there are too few blocks, as fast as
-// operations that share them among all multiprocessors.
-const fewKeys = 1024
-
-// Fits reports whether [Forward] is expected to be faster than products of matrices and a softmax,
-// for planes of so many rows, a plane for each head of keys. On CPUs it is not: with 2 cores
-// products that are packed for vector registers were 1.7 to 6 times as fast, and 30 times for one
-// query.
-func Fits(d *runtime.Device, t dtype.DType, planes, rows, keys int) bool {
+// Fits reports whether [Forward] is expected to be faster than products of matrices and a softmax.
+// On CPUs it is not: with 2 cores products that are packed for vector registers were 1.7 to 6 times
+// as fast, and 30 times for one query. Where there are fewer blocks than multiprocessors, several
+// share keys; how fast this is was not measured.
+func Fits(d *runtime.Device, t dtype.DType) bool {
 	info := ops.DeviceInfo(d)
-	if !ops.TraitsOf(&info).BlockTiles || t.Size() != 2 {
-		return false
-	}
-	return planes*((rows+rowsOfTile-1)/rowsOfTile) >= info.Units/2 || keys <= fewKeys
+	return ops.TraitsOf(&info).BlockTiles && t.Size() == 2
 }
 
 // Forward stores the result, of the type of the queries, and the log-sum-exps, of the type that
@@ -71,7 +64,6 @@ func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 		Bounded: p.Left < v[2] && problem.Off+q[3]-1-p.Left > 0 || problem.Off+p.Right+1 < v[2],
 		Capped:  p.SoftCap != 0, ALiBi: dsl.ConstBool(p.Slopes.DType != 0), Sinks: dsl.ConstBool(p.Sinks.DType != 0),
 	}
-	d, sum := p.Q.DType, p.Q.DType.Compute()
 	bits, bias := ops.View{}, ops.View{}
 	switch p.Mask.DType {
 	case 0:
@@ -84,12 +76,23 @@ func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 	if blocks == 0 {
 		return nil
 	}
-	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks}, Threads: runtime.Dim3{X: int(c.Warps()) * info.WarpSize}}
-	hs := [9]runtime.SliceHeader{out.Header(), logs.Header(), p.Q.Header(), p.K.Header(), p.V.Header(), header(bits), header(bias), header(p.Slopes), header(p.Sinks)}
-	lowest := dtype.FromFloat(sum, math.Inf(-1))
-	word := lowest.Bits()
-	return forward.Launch(s, ops.TypeArgs{T: d}, g, ops.SliceArg(d, &hs[0]), ops.SliceArg(sum, &hs[1]), ops.SliceArg(d, &hs[2]), ops.SliceArg(d, &hs[3]), ops.SliceArg(d, &hs[4]),
-		ops.SliceArg(dtype.U8, &hs[5]), ops.SliceArg(sum, &hs[6]), ops.SliceArg(sum, &hs[7]), ops.SliceArg(sum, &hs[8]), problem, ops.ScalarArg(sum, &word), f, c, then)
+	problem.AllRows = rows * q[0] * q[1]
+	problem.Splits = splits(&info, blocks, v[2], p.Q.DType.Size(), &c, &then)
+	f.Split = problem.Splits > 1
+	return p.inParts(s, out, logs, &problem, func(parts, logs runtime.SliceHeader) error {
+		d, sum := p.Q.DType, p.Q.DType.Compute()
+		g := runtime.Grid{Blocks: runtime.Dim3{X: blocks * problem.Splits}, Threads: runtime.Dim3{X: int(c.Warps()) * info.WarpSize}}
+		hs := [10]runtime.SliceHeader{out.Header(), parts, logs, p.Q.Header(), p.K.Header(), p.V.Header(), header(bits), header(bias), header(p.Slopes), header(p.Sinks)}
+		word := lowest(sum)
+		return forward.Launch(s, ops.TypeArgs{T: d}, g, ops.SliceArg(d, &hs[0]), ops.SliceArg(sum, &hs[1]), ops.SliceArg(sum, &hs[2]), ops.SliceArg(d, &hs[3]), ops.SliceArg(d, &hs[4]), ops.SliceArg(d, &hs[5]),
+			ops.SliceArg(dtype.U8, &hs[6]), ops.SliceArg(sum, &hs[7]), ops.SliceArg(sum, &hs[8]), ops.SliceArg(sum, &hs[9]), problem, ops.ScalarArg(sum, &word), f, c, then)
+	})
+}
+
+// lowest is the bits of −∞ of a type.
+func lowest(d dtype.DType) uint64 {
+	x := dtype.FromFloat(d, math.Inf(-1))
+	return x.Bits()
 }
 
 // configs chooses the tiles of scores and of results.
@@ -114,7 +117,7 @@ func (p *Problem) configs(info *runtime.Info) (c, then tile.Config, err error) {
 	c.AVec = dsl.ConstBool(q[4]%n == 0 && aligned(p.Q, n))
 	c.BVec = dsl.ConstBool(q[4]%n == 0 && aligned(p.K, n))
 	then.AVec, then.BVec = true, dsl.ConstBool(dv%n == 0 && aligned(p.V, n))
-	if need := (c.Shared() + int(then.Stages*then.K*then.N+c.M*c.N)) * size; need > info.SharedPerBlock {
+	if need := sharedElements(&c, &then) * size; need > info.SharedPerBlock {
 		return c, then, fmt.Errorf("attention: %w: a block needs %d bytes of shared memory, %s has %d", jit.ErrUnsupported, need, info.Name, info.SharedPerBlock)
 	}
 	return c, then, nil

@@ -5,7 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/internal/pretend"
 	"github.com/gokiln/kiln/nn/attention"
+	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -29,6 +31,30 @@ func TestAttention(t *testing.T) {
 		want, wantLSE := on(cpu, tensor.F32)
 		got, gotLSE := on(d, dt)
 		require.InDeltaSlice(t, want, got, 3e-2, "%v", d)
+		require.InDeltaSlice(t, wantLSE, gotLSE, 1e-3, "%v", d)
+	}
+}
+
+// TestAttentionSplits has many blocks share the keys of few queries.
+func TestAttentionSplits(t *testing.T) {
+	list := devices(t)
+	cpu := list[0]
+	for i, d := range list[2:] {
+		dt := []tensor.DType{tensor.BF16, tensor.F16}[i%2]
+		draw := func(heads, tokens int) *tensor.Tensor {
+			return tensor.Randn(cpu, tensor.F32, 0, 1, 1, heads, tokens, 64).Cast(dt)
+		}
+		q, k, v := draw(6, 2), draw(2, 1500), draw(2, 1500)
+		on := func(d *tensor.Device, dt tensor.DType) (out, lse []float32) {
+			in := func(x *tensor.Tensor) *tensor.Tensor { return x.Cast(dt).To(d) }
+			y, l := attention.SDPAWithLSE(in(q), in(k), in(v), attention.Options{Causal: true})
+			return values(t, y.To(cpu).Cast(tensor.F32)), values(t, l)
+		}
+		want, wantLSE := on(cpu, tensor.F32)
+		end := pretend.Be(func(info *runtime.Info) { info.Units = 30 })
+		got, gotLSE := on(d, dt)
+		end()
+		require.InDeltaSlice(t, want, got, 1e-2, "%v", d)
 		require.InDeltaSlice(t, wantLSE, gotLSE, 1e-3, "%v", d)
 	}
 }

@@ -13,6 +13,8 @@ type Problem struct {
 	Keys, D, DV int
 	Heads       int // planes of a batch
 	Tiles       int // of the rows of a plane
+	Splits      int // of the keys of a tile of rows, if Features say Split
+	AllRows     int // of all planes
 	Off         int // the position of the first query among the keys
 	Left, Right int // how far from its position a query attends, if Features say Bounded
 
@@ -34,7 +36,8 @@ type Features struct {
 	Capped  dsl.ConstBool
 	ALiBi   dsl.ConstBool
 	Sinks   dsl.ConstBool
-	Mask    dsl.ConstInt // NoMask, BoolMask or AddedMask
+	Split   dsl.ConstBool // several blocks share the keys of a tile of rows
+	Mask    dsl.ConstInt  // NoMask, BoolMask or AddedMask
 }
 
 // The masks.
@@ -50,22 +53,31 @@ const (
 // algorithm 1): each tile of keys scales what those before it gave to the largest score so far.
 // lowest is −∞.
 //
+// If Features say Split, several blocks share the keys of a tile of rows, and each stores what its
+// part gives in parts, (splits, rows of all planes, dv), and its log-sum-exps in logs, (splits, rows of
+// all planes), from which [Combine] makes the result (Flash-Decoding: Dao, Haziza, Massa and Sizov,
+// 2023). Sinks take part in the first of them.
+//
 //kiln:kernel
-//kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Bulk=false cfg.Cluster=1 cfg.OutSize=0 cfg.Promote=0 then.M=16 then.N=64 then.K=16 then.Down=1 then.Across=1 then.Stages=2 then.Chunk=2 then.A=0 then.B=1 then.Bulk=false then.Cluster=1 then.OutSize=0 then.Promote=0 cfg.AVec=true cfg.BVec=true then.AVec=true then.BVec=true f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=true f.Mask=1,2
-func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, logs []C, q, k, v []T, bits []uint8, bias, slopes, sinks []C, p Problem, lowest C, f Features, cfg, then tile.Config) {
+//kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Bulk=false cfg.Cluster=1 cfg.OutSize=0 cfg.Promote=0 then.M=16 then.N=64 then.K=16 then.Down=1 then.Across=1 then.Stages=2 then.Chunk=2 then.A=0 then.B=1 then.Bulk=false then.Cluster=1 then.OutSize=0 then.Promote=0 cfg.AVec=true cfg.BVec=true then.AVec=true then.BVec=true f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=true f.Split=true f.Mask=1,2
+func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, parts, logs []C, q, k, v []T, bits []uint8, bias, slopes, sinks []C, p Problem, lowest C, f Features, cfg, then tile.Config) {
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	mad := func(a, b, c C) C { return dsl.FMA(a, b, c) }
 	add, larger := func(a, b C) C { return a + b }, func(a, b C) C { return max(a, b) }
-	plane, row := t.BlockX()/p.Tiles, t.BlockX()%p.Tiles*int(cfg.M)
+	at, split := t.BlockX(), 0
+	if f.Split {
+		at, split = at/p.Splits, at%p.Splits
+	}
+	plane, row := at/p.Tiles, at%p.Tiles*int(cfg.M)
 	batch, head := plane/p.Heads, plane%p.Heads
 	rows := tile.Rows[T, C](t, &cfg)
 	most, total, top, change := dsl.LocalSlice[C](rows), dsl.LocalSlice[C](rows), dsl.LocalSlice[C](rows), dsl.LocalSlice[C](rows)
-	slope, at, index, masks := dsl.LocalSlice[C](rows), dsl.LocalSlice[int32](rows), dsl.LocalSlice[int32](rows), dsl.LocalSlice[int](rows)
+	slope, position, index, masks := dsl.LocalSlice[C](rows), dsl.LocalSlice[int32](rows), dsl.LocalSlice[int32](rows), dsl.LocalSlice[int](rows)
 	tile.EachRow(t, q, total, &cfg, func(r, i int, first bool) {
 		r = min(row+r, p.Rows-1)
 		group, query := r/p.S, r%p.S
-		most[i], index[i], at[i] = lowest, int32(i), int32(query+p.Off)
-		if f.Sinks {
+		most[i], index[i], position[i] = lowest, int32(i), int32(query+p.Off)
+		if bool(f.Sinks) && split == 0 {
 			most[i] = sinks[batch*p.Sinks.Batch+head*p.Sinks.Head+group*p.Sinks.Group]
 			if first {
 				total[i] = 1
@@ -79,6 +91,10 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, logs []C, q, k, v 
 		}
 	})
 	begin, end := p.keys(row, int(cfg.M), f.Bounded)
+	if f.Split {
+		begin, end = part(begin, end, split, p.Splits, int(cfg.N))
+	}
+	first := split*p.AllRows + plane*p.Rows // row of what is stored
 	scale, limit := C(p.Scale), C(p.Cap)
 	sums := dsl.LocalSlice[C](then.Sums(t))
 	queries := tile.Factor[T]{Mem: q, At: (plane*p.Rows + row) * p.D, Limit: p.Rows - row, Across: p.D, Along: 1}
@@ -95,7 +111,7 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, logs []C, q, k, v 
 			if f.Capped {
 				s = limit * dsl.Tanh(s/limit)
 			}
-			far := c - int(at[i])
+			far := c - int(position[i])
 			if f.ALiBi {
 				s -= slope[i] * C(max(far, -far))
 			}
@@ -125,24 +141,41 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, logs []C, q, k, v 
 		tile.MultiplySums(t, sums, scores, &cfg, tile.Factor[T]{Mem: v, At: values + key*p.V.Key, Limit: p.DV, Across: 1, Along: p.V.Key}, min(end-key, int(cfg.N)), &then, mad)
 	}
 	tile.JoinRows(t, q, total, &cfg, add)
-	tile.EachRow(t, q, sums, &cfg, func(r, i int, first bool) {
-		if first && row+r < p.Rows {
-			logs[plane*p.Rows+row+r] = most[i] + dsl.Log(total[i])
+	tile.EachRow(t, q, sums, &cfg, func(r, i int, once bool) {
+		if once && row+r < p.Rows {
+			logs[first+row+r] = most[i] + dsl.Log(total[i])
 		}
 		total[i] = inverse(total[i])
 	})
 	tile.MapRows(t, q, sums, total, &then, func(_, _ int, s, inverse C) C { return s * inverse })
 	tile.EachPair(t, q, sums, &then, func(r, c, next int, s, s2 C) {
 		if r += row; r < p.Rows {
-			to := (plane*p.Rows + r) * p.DV
+			to := (first + r) * p.DV
 			if c < p.DV {
-				out[to+c] = dsl.Convert[T](s)
+				store(out, parts, to+c, s, f.Split)
 			}
 			if c+next < p.DV {
-				out[to+c+next] = dsl.Convert[T](s2)
+				store(out, parts, to+c+next, s2, f.Split)
 			}
 		}
 	})
+}
+
+// store stores an element of the result, or of a part of it.
+func store[T dsl.Number, C dsl.Real](out []T, parts []C, at int, x C, split dsl.ConstBool) {
+	if split {
+		parts[at] = x
+	} else {
+		out[at] = dsl.Convert[T](x)
+	}
+}
+
+// part returns the keys of one of several splits: tiles of n keys, as many each but for the last ones.
+func part(begin, end, split, splits, n int) (first, last int) {
+	tiles := (end - begin + n - 1) / n
+	each := (tiles + splits - 1) / splits * n
+	first = begin + split*each
+	return first, min(first+each, end)
 }
 
 // keys returns the first key that a tile of rows can attend to, and the one behind the last.

@@ -1,0 +1,86 @@
+package ops_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/internal/detour"
+	"github.com/gokiln/kiln/internal/pretend"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/attention"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// TestAttentionRegisters has ptxas assemble the kernel of attention as it is for NVIDIA's devices: for
+// many queries, for splits of the keys, and with what Problem has besides. Nothing is spilled to memory.
+func TestAttentionRegisters(t *testing.T) {
+	for _, to := range []string{"ptx:sm_80", "ptx:sm_90a"} {
+		_, arch, _ := strings.Cut(to, ":")
+		for _, d := range []dtype.DType{dtype.BF16, dtype.F16} {
+			t.Run(arch+"/"+d.String(), func(t *testing.T) {
+				all := attentions()
+				for _, name := range slices.Sorted(maps.Keys(all)) {
+					art := attentionKernel(t, to, d, all[name])
+					n := byPTXAS(t, arch, string(art.Code))
+					require.Zero(t, n.memory, "%s: bytes of spills", name)
+					t.Logf("| %s | %v attention%s | %d | %d |", arch, d, name, n.vector, art.Shared)
+				}
+			})
+		}
+	}
+}
+
+// attentions are what [attention.Problem] can have: each changes one, and has views of a type and shape.
+func attentions() map[string]func(p *attention.Problem, view func(d dtype.DType, shape ...int) ops.View) {
+	type view = func(d dtype.DType, shape ...int) ops.View
+	return map[string]func(p *attention.Problem, v view){
+		"":                      func(*attention.Problem, view) {},
+		" of one query, splits": func(p *attention.Problem, v view) { p.Q = v(p.Q.DType, 1, 8, 4, 1, 128) },
+		", causal, splits":      func(p *attention.Problem, _ view) { p.Right = 0 },
+		", sinks, mask, slopes": func(p *attention.Problem, v view) {
+			p.SoftCap, p.Sinks, p.Slopes, p.Mask = 2, v(dtype.F32, 1, 8, 4, 1, 1), v(dtype.F32, 1, 8, 4, 1, 1), v(dtype.F32, 1, 1, 1, 64, 4096)
+		},
+	}
+}
+
+// attentionKernel returns the kernel that a device would be asked for, compiled for a target.
+func attentionKernel(t *testing.T, to string, d dtype.DType, change func(p *attention.Problem, view func(d dtype.DType, shape ...int) ops.View)) (art *compiler.Artifact) {
+	tgt, err := target.Parse(to)
+	require.NoError(t, err)
+	dev := openInterpreter(t, "")
+	defer detour.Take(&detour.Way{
+		Loads:  compiler.FormatIR,
+		Target: func(string) (target.Target, error) { return tgt, nil },
+		Emit: func(p *compiler.Program, tgt target.Target, opt compiler.Options) (*compiler.Artifact, error) {
+			art, err = p.Emit(tgt, opt)
+			require.NoError(t, err)
+			return nil, errSeen
+		},
+	})()
+	defer pretend.Be(func(info *runtime.Info) {
+		info.Units, info.WarpSize, info.ThreadsPerUnit, info.SharedPerBlock = 132, 32, 2048, 160<<10
+	})()
+	memory, err := runtime.Alloc[uint16](dev, 1<<25)
+	require.NoError(t, err)
+	view := func(d dtype.DType, shape ...int) ops.View {
+		return ops.View{Buf: memory.Buffer(), DType: d, Layout: layout.Contiguous(shape)}
+	}
+	p := &attention.Problem{
+		Q: view(d, 1, 8, 4, 64, 128), K: view(d, 1, 8, 4096, 128), V: view(d, 1, 8, 4096, 128),
+		Scale: 0.1, Left: 1 << 40, Right: 1 << 40,
+	}
+	change(p, view)
+	q := p.Q.Layout.Shape()
+	out, logs := view(d, q...), view(dtype.F32, q[:4]...)
+	require.ErrorIs(t, attention.Forward(dev.DefaultStream(), out, logs, p), errSeen)
+	require.NotNil(t, art)
+	return art
+}
