@@ -22,24 +22,21 @@ func (p *problem) fuses() bool {
 // fused computes a problem by one kernel, out (b, hkv, g, s, dv) and log-sum-exp (b, hkv, g, s). It
 // reports false where there is no kernel for it.
 func (p *problem) fused() (out, lse *tensor.Tensor, ok bool) {
-	q, k, v := p.q.Contiguous(), contiguousRows(p.k), contiguousRows(p.v)
-	for _, t := range []*tensor.Tensor{q, k, v} {
+	copied := *p
+	copied.q, copied.k, copied.v = p.q.Contiguous(), contiguousRows(p.k), contiguousRows(p.v)
+	for _, t := range []*tensor.Tensor{copied.q, copied.k, copied.v} {
 		if t.Err() != nil {
 			return t, t, true
 		}
 	}
-	problem := &opsattention.Problem{
-		Q: view(q), K: view(k), V: view(v), Mask: view(p.mask), Slopes: view(p.slopes), Sinks: view(p.sinks),
-		Scale: p.scale, SoftCap: p.o.SoftCap, Left: p.left, Right: p.right,
-	}
-	d := q.Device()
-	out = tensor.Empty(d, q.DType(), p.b, p.hkv, p.g, p.s, p.dv)
+	d := p.q.Device()
+	out = tensor.Empty(d, p.q.DType(), p.b, p.hkv, p.g, p.s, p.dv)
 	lse = tensor.Empty(d, p.acc, p.b, p.hkv, p.g, p.s)
 	if err := errors.Join(out.Err(), lse.Err()); err != nil {
 		bad := tensor.Fail("sdpa", err)
 		return bad, bad, true
 	}
-	err := opsattention.Forward(d.Stream(), view(out), view(lse), problem)
+	err := opsattention.Forward(d.Stream(), view(out), view(lse), copied.forKernels())
 	switch {
 	case errors.Is(err, jit.ErrUnsupported):
 		return nil, nil, false
@@ -48,6 +45,14 @@ func (p *problem) fused() (out, lse *tensor.Tensor, ok bool) {
 		return bad, bad, true
 	}
 	return out, lse, true
+}
+
+// forKernels returns a problem as package ops has it, of contiguous queries and rows of keys and values.
+func (p *problem) forKernels() *opsattention.Problem {
+	return &opsattention.Problem{
+		Q: view(p.q), K: view(p.k), V: view(p.v), Mask: view(p.mask), Slopes: view(p.slopes), Sinks: view(p.sinks),
+		Scale: p.scale, SoftCap: p.o.SoftCap, Left: p.left, Right: p.right,
+	}
 }
 
 // contiguousRows returns a tensor whose last dimension is contiguous.

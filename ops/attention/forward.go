@@ -44,7 +44,7 @@ func Fits(d *runtime.Device, t dtype.DType) bool {
 // sums are in; both are contiguous, as are the queries. Values of more than [MaxSize] numbers, and
 // operands whose last dimension is not contiguous, are errors of kind [jit.ErrUnsupported].
 func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
-	q, v := p.Q.Layout.Shape(), p.V.Layout.Shape()
+	q := p.Q.Layout.Shape()
 	info := ops.DeviceInfo(s.Device())
 	if !p.Q.Layout.IsContiguous() || !p.lines() {
 		return fmt.Errorf("attention: %w: operands are not contiguous along their last dimension", jit.ErrUnsupported)
@@ -53,31 +53,14 @@ func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 	if err != nil {
 		return err
 	}
-	rows := q[2] * q[3]
-	problem := kernels.Problem{
-		Rows: rows, S: q[3], Keys: v[2], D: q[4], DV: v[3], Heads: q[1],
-		Tiles: (rows + int(c.M) - 1) / int(c.M), Off: v[2] - q[3], Left: p.Left, Right: p.Right,
-		K: lines(p.K), V: lines(p.V), Mask: strides(p.Mask), Slopes: strides(p.Slopes), Sinks: strides(p.Sinks),
-		Scale: p.Scale, Cap: p.SoftCap,
-	}
-	f := kernels.Features{
-		Bounded: p.Left < v[2] && problem.Off+q[3]-1-p.Left > 0 || problem.Off+p.Right+1 < v[2],
-		Capped:  p.SoftCap != 0, ALiBi: dsl.ConstBool(p.Slopes.DType != 0), Sinks: dsl.ConstBool(p.Sinks.DType != 0),
-	}
-	bits, bias := ops.View{}, ops.View{}
-	switch p.Mask.DType {
-	case 0:
-	case dtype.U8:
-		bits, f.Mask = p.Mask, kernels.BoolMask
-	default:
-		bias, f.Mask = p.Mask, kernels.AddedMask
-	}
+	problem, f, bits, bias := p.inKernel()
+	problem.Tiles = (problem.Rows + int(c.M) - 1) / int(c.M)
 	blocks := problem.Tiles * q[0] * q[1]
 	if blocks == 0 {
 		return nil
 	}
-	problem.AllRows = rows * q[0] * q[1]
-	problem.Splits = splits(&info, blocks, v[2], p.Q.DType.Size(), &c, &then)
+	problem.AllRows = problem.Rows * q[0] * q[1]
+	problem.Splits = splits(&info, blocks, problem.Keys, p.Q.DType.Size(), &c, &then)
 	f.Split = problem.Splits > 1
 	return p.inParts(s, out, logs, &problem, func(parts, logs runtime.SliceHeader) error {
 		d, sum := p.Q.DType, p.Q.DType.Compute()
@@ -121,48 +104,4 @@ func (p *Problem) configs(info *runtime.Info) (c, then tile.Config, err error) {
 		return c, then, fmt.Errorf("attention: %w: a block needs %d bytes of shared memory, %s has %d", jit.ErrUnsupported, need, info.Name, info.SharedPerBlock)
 	}
 	return c, then, nil
-}
-
-// aligned reports whether all rows of a view begin at chunks of n elements.
-func aligned(v ops.View, n int) bool {
-	all := v.Layout.Strides()
-	return v.Layout.Offset()%n == 0 && ops.Multiples(n, all[:len(all)-1]...)
-}
-
-// lines reports whether rows of keys and of values are contiguous.
-func (p *Problem) lines() bool {
-	for _, v := range []ops.View{p.K, p.V} {
-		if v.Layout.Shape()[3] > 1 && v.Layout.Strides()[3] != 1 {
-			return false
-		}
-	}
-	return true
-}
-
-// lines returns the strides of keys or values.
-func lines(v ops.View) kernels.Strides {
-	s := v.Layout.Strides()
-	return kernels.Strides{Batch: s[0], Head: s[1], Key: s[2]}
-}
-
-// strides returns those of what is broadcast to the scores: 0 along dimensions of size 1.
-func strides(v ops.View) kernels.Strides {
-	if v.DType == 0 {
-		return kernels.Strides{}
-	}
-	var at [5]int
-	for d, n := range v.Layout.Shape() {
-		if n != 1 {
-			at[d] = v.Layout.Strides()[d]
-		}
-	}
-	return kernels.Strides{Batch: at[0], Head: at[1], Group: at[2], Row: at[3], Key: at[4]}
-}
-
-// header is the memory of an operand, none if it is left out.
-func header(v ops.View) runtime.SliceHeader {
-	if v.DType == 0 {
-		return runtime.SliceHeader{}
-	}
-	return v.Header()
 }
