@@ -33,6 +33,10 @@ type Encoding struct {
 	DType dtype.DType // that elements are read as, Invalid if nothing can hold them
 	Kind  Kind
 	Big   bool // the most significant byte comes first
+
+	// Of a quantized type, whose DType is Invalid: the elements and the bytes of a block. Blocks
+	// divide the last dimension.
+	Block, BlockBytes int
 }
 
 // As is the encoding of an element type that is stored as it is.
@@ -41,7 +45,15 @@ func As(name string, d dtype.DType) Encoding { return Encoding{Name: name, DType
 // From is the encoding of a kind.
 func From(name string, k Kind) Encoding { return Encoding{Name: name, DType: kinds[k].d, Kind: k} }
 
-// Bits is the size of a stored element, 0 if it is not known.
+// Blocks is the encoding of a quantized type, of which a block of elements has so many bytes.
+func Blocks(name string, elements, bytes int) Encoding {
+	return Encoding{Name: name, Block: elements, BlockBytes: bytes}
+}
+
+// Quantized reports whether elements are stored in blocks, to be read by [Entry.Raw].
+func (e Encoding) Quantized() bool { return e.Block > 0 && e.BlockBytes > 0 && !e.DType.Valid() }
+
+// Bits is the size of a stored element, 0 if it is not known or that of a block.
 func (e Encoding) Bits() int {
 	if e.Kind != Same {
 		return 8 * kinds[e.Kind].size
@@ -51,6 +63,9 @@ func (e Encoding) Bits() int {
 
 // bytes is the size of n stored elements, which begin and end with whole bytes.
 func (e Encoding) bytes(n int) int64 {
+	if e.Quantized() {
+		return int64(n/e.Block) * int64(e.BlockBytes)
+	}
 	b := int64(e.Bits())
 	return int64(n)/8*b + (int64(n)%8*b+7)/8
 }
@@ -118,6 +133,9 @@ func (e Encoding) checkRange(src []byte, l layout.Layout) error {
 
 // unsupported says that a type cannot be read.
 func (e Encoding) unsupported() string {
+	if e.Quantized() {
+		return e.Name + " is a quantized type: Raw has its blocks, and package quantized dequantizes them"
+	}
 	var names []string
 	for d := dtype.Invalid + 1; d.Valid(); d++ {
 		names = append(names, d.String())

@@ -58,7 +58,7 @@ func New(s Spec) (*Entry, error) {
 		return nil, err
 	}
 	if !e.DType.Valid() {
-		return e, nil
+		return e, e.checkBlocks(s)
 	}
 	per := int64(s.Encoding.Bits())
 	if per%8 != 0 && (s.Skip != 0 || !e.Layout.IsContiguous()) {
@@ -125,6 +125,54 @@ func fits(shape layout.Shape, strides []int) bool {
 	return true
 }
 
+// checkBlocks checks a tensor of a quantized type. Of other types that nothing can hold the size is
+// not known.
+func (e *Entry) checkBlocks(s Spec) error {
+	if !e.enc.Quantized() {
+		return nil
+	}
+	if s.Skip != 0 || s.Strides != nil {
+		return e.fault(ErrUnsupported, "blocks of %s must lie in row-major order", e.Stored)
+	}
+	if err := e.enc.divides(s.Shape); err != nil {
+		return e.fault(ErrFormat, "%v", err)
+	}
+	n := int64(e.Layout.Count() / e.enc.Block)
+	if n > math.MaxInt64/int64(e.enc.BlockBytes) {
+		return e.fault(ErrFormat, "shape %v of %s is too large", s.Shape, e.Stored)
+	}
+	if want := n * int64(e.enc.BlockBytes); want > s.Blob.Size() {
+		return e.fault(ErrTruncated, "shape %v of %s needs %d bytes, and there are %d", s.Shape, e.Stored, want, s.Blob.Size())
+	}
+	return nil
+}
+
+// divides is an error if the last dimension of a shape is not a whole number of blocks.
+func (e Encoding) divides(s layout.Shape) error {
+	last := 1
+	if len(s) > 0 {
+		last = s[len(s)-1]
+	}
+	if last%e.Block != 0 {
+		return fmt.Errorf("rows of %d elements, and a block of %s has %d: shape %v", last, e.Name, e.Block, s)
+	}
+	return nil
+}
+
+// FromBlocks returns an Entry for a tensor of a quantized type, whose bytes are made when the Entry
+// is read or written: the blocks in row-major order.
+func FromBlocks(name string, enc Encoding, s layout.Shape, read func() ([]byte, error)) (*Entry, error) {
+	f := &Error{Offset: -1, Tensor: name, Err: ErrUnsupported, Detail: enc.Name + " is no quantized type"}
+	if !enc.Quantized() {
+		return nil, f
+	}
+	b := made{make: read}
+	if s.Check() == nil && s.Count() <= maxCount && enc.divides(s) == nil {
+		b.size = enc.bytes(s.Count())
+	}
+	return New(Spec{Name: name, Encoding: enc, Shape: s, Blob: b, Offset: -1})
+}
+
 // FromMemory returns an Entry for elements in memory, in row-major order and with the
 // least significant byte first, to write it into a file. The bytes must not change.
 func FromMemory(name string, d dtype.DType, s layout.Shape, b []byte) (*Entry, error) {
@@ -179,8 +227,34 @@ func (e *Entry) wrap(err error) error {
 // Shape is the size of each dimension.
 func (e *Entry) Shape() layout.Shape { return e.Layout.Shape() }
 
-// Size is the size of the elements in bytes, without gaps.
-func (e *Entry) Size() int64 { return As("", e.DType).bytes(e.Layout.Count()) }
+// Encoding is how the file stores the elements.
+func (e *Entry) Encoding() Encoding { return e.enc }
+
+// Size is the size of the elements in bytes, without gaps: as View returns them, or Raw those of a
+// quantized type. It is 0 if the size of the type is not known.
+func (e *Entry) Size() int64 {
+	if e.enc.Quantized() {
+		return e.enc.bytes(e.Layout.Count())
+	}
+	return As("", e.DType).bytes(e.Layout.Count())
+}
+
+// Raw returns the bytes as the file has them, of a tensor in row-major order without gaps, and
+// copies nothing if the file is mapped. It is how quantized types are read: [Entry.Encoding] has the
+// size of a block, and the order of the bytes in its fields.
+func (e *Entry) Raw() (*View, error) {
+	switch {
+	case !e.enc.Quantized() && !e.DType.Valid():
+		return nil, e.fault(ErrUnsupported, "%s", e.enc.unsupported())
+	case !e.Layout.IsContiguous():
+		return nil, e.fault(ErrUnsupported, "raw bytes of strides %v", e.Layout.Strides())
+	}
+	v, err := e.blob.View(e.at, e.enc.bytes(e.Layout.Count()))
+	if err != nil {
+		return nil, e.wrap(err)
+	}
+	return v, nil
+}
 
 // View returns the elements as the file has them, to be read by Layout: with the least
 // significant byte first. It copies nothing if the file is mapped and needs no
@@ -200,7 +274,8 @@ func (e *Entry) View() (*View, error) {
 	return v, nil
 }
 
-// Bytes returns the elements in row-major order without gaps, in memory of their own.
+// Bytes returns the elements in row-major order without gaps, in memory of their own; those of a
+// quantized type as blocks.
 func (e *Entry) Bytes() ([]byte, error) {
 	if !e.Layout.IsContiguous() {
 		if err := e.checkRepeated(); err != nil {
@@ -211,7 +286,7 @@ func (e *Entry) Bytes() ([]byte, error) {
 		_, err := e.WriteTo(&b)
 		return b.Bytes(), err
 	}
-	v, err := e.View()
+	v, err := e.stored()
 	if err != nil {
 		return nil, err
 	}
@@ -233,12 +308,20 @@ func (e *Entry) checkRepeated() error {
 	return nil
 }
 
-// WriteTo writes the elements in row-major order without gaps.
+// stored is View, or Raw of a quantized type.
+func (e *Entry) stored() (*View, error) {
+	if e.enc.Quantized() {
+		return e.Raw()
+	}
+	return e.View()
+}
+
+// WriteTo writes the elements in row-major order without gaps, those of a quantized type as blocks.
 func (e *Entry) WriteTo(w io.Writer) (int64, error) {
 	if err := e.checkRepeated(); err != nil {
 		return 0, err
 	}
-	v, err := e.View()
+	v, err := e.stored()
 	if err != nil {
 		return 0, err
 	}
@@ -261,9 +344,9 @@ func (e *Entry) WriteTo(w io.Writer) (int64, error) {
 }
 
 // Narrow is the part of dimension d from start on, n long. Only what lies between its
-// first and last element is read.
+// first and last element is read. Of a quantized type it must be whole blocks, one behind the other.
 func (e *Entry) Narrow(d, start, n int) (*Entry, error) {
-	if !e.DType.Valid() {
+	if !e.DType.Valid() && !e.enc.Quantized() {
 		return nil, e.fault(ErrUnsupported, "%s", e.enc.unsupported())
 	}
 	l, err := e.Layout.Narrow(d, start, n)
@@ -271,6 +354,12 @@ func (e *Entry) Narrow(d, start, n int) (*Entry, error) {
 		return nil, e.fault(err, "")
 	}
 	part, per := *e, e.enc.Bits()
+	if e.enc.Quantized() {
+		if off := l.Offset(); l.Count() > 0 && (!l.IsContiguous() || off%e.enc.Block != 0 || e.enc.divides(l.Shape()) != nil) {
+			return nil, e.fault(ErrUnsupported, "start %d, length %d of dimension %d: the part must be whole blocks of %s that follow each other", start, n, d, e.Stored)
+		}
+		per = 8 // whole bytes
+	}
 	if off := l.Offset(); l.Count() > 0 {
 		if per%8 != 0 && (!l.IsContiguous() || off*per%8 != 0 || l.Count()*per%8 != 0) {
 			return nil, e.fault(ErrUnsupported, "start %d, length %d of dimension %d: %s elements share bytes, and the part must begin and end with whole ones", start, n, d, e.DType)
