@@ -7,7 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/nn"
+	"github.com/gokiln/kiln/quantized/format"
+	"github.com/gokiln/kiln/quantized/gguf"
 	"github.com/gokiln/kiln/tensor"
+	"github.com/gokiln/kiln/tensor/file"
 	"github.com/gokiln/kiln/tensor/safetensors"
 )
 
@@ -50,6 +53,32 @@ func TestShards(t *testing.T) {
 			require.ErrorContains(t, err, `"weight"`)
 		}
 	}
+}
+
+// Weights of a GGUF file are found by their names there, and converted to the type that is asked for.
+func TestLoadGGUF(t *testing.T) {
+	d := open(t)
+	path := filepath.Join(t.TempDir(), "m.gguf")
+	w := tensor.Arange[float32](d, 0, 64).Reshape(2, 32)
+	plain, err := w.Cast(tensor.BF16).Entry("blk.0.ffn_up.weight")
+	require.NoError(t, err)
+	enc, err := gguf.Encoding(format.Q8_0)
+	require.NoError(t, err)
+	q, err := file.FromBlocks("output.weight", enc, w.Shape(), func() ([]byte, error) { return make([]byte, 68), nil })
+	require.NoError(t, err)
+	require.NoError(t, gguf.WriteFile(path, nil, plain, q))
+	f, err := gguf.Open(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	l := nn.NewLinearNoBias(32, 2)
+	o := nn.LoadOptions{On: nn.On{Device: d, DType: tensor.F32}, Prefix: "blk.0.ffn_up"}
+	_, err = nn.Load(l, nn.File(f.Set), o)
+	require.NoError(t, err)
+	requireSame(t, w, l.Weight.Tensor())
+	o.Prefix = "output"
+	_, err = nn.Load(l, nn.File(f.Set), o)
+	require.ErrorContains(t, err, "Q8_0 is a quantized type")
+	requireSame(t, w, l.Weight.Tensor())
 }
 
 func TestReplace(t *testing.T) {

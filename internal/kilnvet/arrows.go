@@ -82,6 +82,8 @@ var arrows = []arrow{
 	{from: "tensor/npy", to: []string{"ops/dtype", "ops/layout", "tensor/file", "tensor/internal/archive"}},
 	{from: "tensor/torch", to: []string{"ops/dtype", "ops/layout", "tensor/file", "tensor/internal/archive"}},
 	{from: "nn", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},
+	{from: "quantized/internal/scan", to: []string{"tensor/file"}},
+	{from: "quantized/gguf", to: []string{"ops/dtype", "ops/layout", "tensor/file", "quantized/format", "quantized/internal/scan"}},
 	{from: "quantized", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},
 	{from: "models", to: []string{"dsl", "runtime", "jit", "ops", "tensor", "nn", "quantized"}},
 

@@ -1,7 +1,7 @@
 // Package file is what the file formats of tensors have in common. It knows bytes,
 // element types and layouts, and no device: package tensor puts what it reads on one.
 //
-// The packages safetensors, npy and torch beside it open a file as a [Set], which has
+// The packages safetensors, npy and torch beside it, and package gguf, open a file as a [Set], which has
 // an [Entry] for each tensor: name, element type, layout, and where the bytes are.
 // Nothing but the headers is read until an entry is asked for its bytes:
 //
@@ -19,7 +19,8 @@
 //
 // Types that this module has no element type for are read as the next larger one:
 // bool as u8 (0 or 1), u16 as u32, u64 as i64 as long as the values fit.
-// What nothing can hold, as complex numbers, is listed, and is an error when read.
+// What nothing can hold, as complex numbers, is listed, and is an error when read. Elements of
+// quantized types, which are stored in blocks, are read by [Entry.Raw] as the file has them.
 //
 // Files are not trusted. Every size is checked against the file before memory is
 // taken for it, and an [Error] says what is wrong, with which tensor, at which byte.

@@ -378,6 +378,9 @@ func Values[T dtype.Element](e *Entry) ([]T, error) {
 	if d := dtype.Of[T](); d != e.DType && e.DType.Valid() {
 		return nil, e.fault(fmt.Errorf("%w: element type", ErrUnsupported), "%s, not %s", e.DType, d)
 	}
+	if e.enc.Quantized() {
+		return nil, e.fault(ErrUnsupported, "%s", e.enc.unsupported())
+	}
 	b, err := e.Bytes()
 	if err != nil {
 		return nil, err
