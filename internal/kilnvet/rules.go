@@ -292,6 +292,10 @@ func words(text string) []string {
 	return out
 }
 
+// sources are packages that kernels may use beside dsl and those called kernels: they are source of
+// kernels, with host code for the same things.
+var sources = []string{"quantized/format"}
+
 // checkKernels holds packages of kernels to what a kernel may use. Launchers that are
 // generated next to kernels are host code.
 func checkKernels(p *pkg, report reporter) {
@@ -300,7 +304,7 @@ func checkKernels(p *pkg, report reporter) {
 	}
 	imports(p, func(f file, spec *ast.ImportSpec, path string) {
 		rel, inside := strings.CutPrefix(path, p.module+"/")
-		kernels := inside && (within(rel, "dsl") || slices.Contains(strings.Split(rel, "/"), "kernels"))
+		kernels := inside && (within(rel, "dsl") || slices.Contains(strings.Split(rel, "/"), "kernels") || slices.Contains(sources, rel))
 		if f.test || kernels || ast.IsGenerated(f.ast) || slices.Contains([]string{"embed", "math", "math/bits"}, path) {
 			return
 		}

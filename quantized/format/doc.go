@@ -13,4 +13,6 @@
 //	n, err := t.RowBytes(4096) // bytes of a row of 4096 elements
 //
 // The package knows no device and no tensor.
+//
+//go:generate go run ./grids
 package format

@@ -73,6 +73,8 @@ type Info struct {
 	Bytes   int        // bytes of a block
 	Partner Type       // the format of the other operand of its integer dot product
 	Imatrix Importance // what its quantizer does with the importance of columns
+
+	block Block // nil for plain numbers
 }
 
 // Types returns all formats in the order of their ids.

@@ -1,0 +1,25 @@
+package format
+
+// BlockIQ2_S is [IQ2_S]: 256 elements in groups of 16, each run of 8 out of a code book of 1024,
+// with 8 signs.
+//
+//	0   d       half
+//	2   qs      32 bytes: the lower 8 bits of an index for each run
+//	34  signs   32 bytes: one for each run
+//	66  qh      8 bytes: the higher 2 bits of the indices of 4 runs, lowest first
+//	74  scales  8 bytes, as those of [BlockIQ2_XS]
+//
+// An element is (d·(scale+½)/4)·value.
+type BlockIQ2_S struct{}
+
+// Elems is 256.
+func (BlockIQ2_S) Elems() int { return 256 }
+
+// Bytes is how many bytes the fields have.
+func (BlockIQ2_S) Bytes() int { return 82 }
+
+// Run is as [Block] says.
+func (BlockIQ2_S) Run(d Data, at, r int) Run {
+	i := d.U8(at+2+r) | d.U8(at+66+r>>2)>>(r&3*2)&3<<8
+	return signed2(uint32(gridIQ2_S[i]), d.U8(at+34+r), scaleIQ2(&d, at, at+74, r))
+}

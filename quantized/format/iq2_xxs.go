@@ -1,0 +1,41 @@
+package format
+
+import "math/bits"
+
+// BlockIQ2_XXS is [IQ2_XXS]: 256 elements in groups of 32, each run of 8 out of a code book of 256,
+// with 7 bits for their signs.
+//
+//	0  d   half
+//	2  qs  8 groups of 8 bytes: 4 indices of the code book, then 4 times 7 bits of signs, and above
+//	       them a scale of 4 bits
+//
+// An element is (d·(scale+½)/4)·value. The eighth sign is the parity of the others.
+type BlockIQ2_XXS struct{}
+
+// Elems is 256.
+func (BlockIQ2_XXS) Elems() int { return 256 }
+
+// Bytes is how many bytes the fields have.
+func (BlockIQ2_XXS) Bytes() int { return 66 }
+
+// Run is as [Block] says.
+func (BlockIQ2_XXS) Run(d Data, at, r int) Run {
+	i, l := at+2+r>>2*8, r&3
+	code := uint32(gridIQ2_XXS[d.U8(i+l)])
+	high := d.U32Of16(i + 4)
+	return signed2(code, evenSigns(high>>(7*l)), d.F16(at)*(0.5+float32(high>>28))*0.25)
+}
+
+// evenSigns are the 8 signs that the lowest 7 bits stand for: an even number of them is set.
+func evenSigns(x uint32) uint32 {
+	x &= 127
+	return x | uint32(bits.OnesCount32(x))&1<<7
+}
+
+// signed2 is a run of the values that a code of 8 times 2 bits stands for: 8, 25 and 43.
+func signed2(code, signs uint32, d float32) Run {
+	lo, hi := spreadPairs(code), spreadPairs(code>>8)
+	lo = 8*ones + 17*lo + lo>>1&ones
+	hi = 8*ones + 17*hi + hi>>1&ones
+	return scaled(negateBytes(lo, signs), negateBytes(hi, signs>>4), d)
+}

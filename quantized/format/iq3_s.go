@@ -1,0 +1,30 @@
+package format
+
+// BlockIQ3_S is [IQ3_S]: 256 elements in groups of 32, each four out of a code book of 512, with 8
+// signs.
+//
+//	0    d       half
+//	2    qs      64 bytes: the lower 8 bits of an index for each four elements
+//	66   qh      8 bytes: bit 8 of the indices of 32 elements, lowest first
+//	74   signs   32 bytes: one for each run
+//	106  scales  4 bytes: a scale of 4 bits for each group, low nibble first
+//
+// An element is (d·(2·scale+1))·value.
+type BlockIQ3_S struct{}
+
+// Elems is 256.
+func (BlockIQ3_S) Elems() int { return 256 }
+
+// Bytes is how many bytes the fields have.
+func (BlockIQ3_S) Bytes() int { return 110 }
+
+// Run is as [Block] says.
+func (BlockIQ3_S) Run(d Data, at, r int) Run {
+	q := d.U16(at + 2 + r*2)
+	top := d.U8(at+66+r>>2) >> (r & 3 * 2)
+	s := d.U8(at+106+r>>3) >> (r >> 2 & 1 * 4) & 15
+	a, b := gridIQ3_S[q&255|top&1<<8], gridIQ3_S[q>>8|top&2<<7]
+	lo, hi := ones+2*spreadTriples(uint32(a)), ones+2*spreadTriples(uint32(b)) // 1, 3, … 15
+	signs := d.U8(at + 74 + r)
+	return scaled(negateBytes(lo, signs), negateBytes(hi, signs>>4), d.F16(at)*float32(2*s+1))
+}

@@ -1,0 +1,39 @@
+package format
+
+// BlockIQ3_XXS is [IQ3_XXS]: 256 elements in groups of 32, each four out of a code book of 256,
+// with 7 bits for the signs of 8.
+//
+//	0   d      half
+//	2   qs     64 bytes: an index for each four elements
+//	66  signs  8 of 4 bytes: 4 times 7 bits of signs, and above them a scale of 4 bits
+//
+// An element is (d·(scale+½)/2)·value, with signs as those of [BlockIQ2_XXS].
+type BlockIQ3_XXS struct{}
+
+// Elems is 256.
+func (BlockIQ3_XXS) Elems() int { return 256 }
+
+// Bytes is how many bytes the fields have.
+func (BlockIQ3_XXS) Bytes() int { return 98 }
+
+// Run is as [Block] says.
+func (BlockIQ3_XXS) Run(d Data, at, r int) Run {
+	q := d.U16(at + 2 + r*2)
+	high := d.U32Of16(at + 66 + r>>2*4)
+	a, b := uint32(gridIQ3_XXS[q&255]), uint32(gridIQ3_XXS[q>>8])
+	signs := evenSigns(high >> (r & 3 * 7))
+	lo, hi := negateBytes(values3(a), signs), negateBytes(values3(b), signs>>4)
+	return scaled(lo, hi, d.F16(at)*(0.5+float32(high>>28))*0.5)
+}
+
+// values3 are the values that a code of 4 times 3 bits stands for: 4, 12, … 52 and 62.
+func values3(code uint32) uint32 {
+	x := spreadTriples(code)
+	return 4*ones + 8*x + (x+ones)>>3&ones*2
+}
+
+// spreadTriples puts each three of the lowest 12 bits into a byte.
+func spreadTriples(x uint32) uint32 {
+	x = x&0x3F | x&0xFC0<<10
+	return x&0x00070007 | x&0x00380038<<5
+}

@@ -1,0 +1,26 @@
+package format
+
+// BlockIQ4_XS is [IQ4_XS]: 256 elements of 4 bits in groups of 32, with scales of 6 bits and the
+// values of [BlockIQ4_NL].
+//
+//	0  d         half
+//	2  scales_h  2 bytes: the higher 2 bits of scale j in bits 2j
+//	4  scales_l  4 bytes: the lower 4 bits of scale j in nibble j%2 of byte j/2
+//	8  qs        128 bytes: each group in 16, as those of [BlockQ4_0]
+//
+// An element is (d·(scale-32)) times value q of the table.
+type BlockIQ4_XS struct{}
+
+// Elems is 256.
+func (BlockIQ4_XS) Elems() int { return 256 }
+
+// Bytes is how many bytes the fields have.
+func (BlockIQ4_XS) Bytes() int { return 136 }
+
+// Run is as [Block] says.
+func (BlockIQ4_XS) Run(d Data, at, r int) Run {
+	j := r >> 2
+	lo, hi := nibbles32(&d, at+8+j*16, r&3)
+	scale := d.U8(at+4+j>>1)>>(j&1*4)&15 | d.U16(at+2)>>(j*2)&3<<4
+	return scaled(valuesIQ4(lo), valuesIQ4(hi), d.F16(at)*float32(int32(scale)-32))
+}

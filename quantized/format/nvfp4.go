@@ -1,0 +1,36 @@
+package format
+
+import "math"
+
+// BlockNVFP4 is [NVFP4]: 64 numbers of 4 bits, E2M1, in groups of 16 with scales of 8 bits, E4M3
+// without sign.
+//
+//	0  d   4 bytes
+//	4  qs  32 bytes: each group in 8, elements j and j+8 in the nibbles of byte j
+//
+// An element is half the scale times value q of the table of [BlockMXFP4]. The top bit of a scale is
+// ignored, and 0x7F is 0.
+type BlockNVFP4 struct{}
+
+// Elems is 64.
+func (BlockNVFP4) Elems() int { return 64 }
+
+// Bytes is how many bytes the fields have.
+func (BlockNVFP4) Bytes() int { return 36 }
+
+// Run is as [Block] says.
+func (BlockNVFP4) Run(d Data, at, r int) Run {
+	i, shift := at+4+r>>1*8, r&1*4
+	lo, hi := d.U32(i)>>shift&lowNibbles, d.U32(i+4)>>shift&lowNibbles
+	return scaled(valuesE2M1(lo), valuesE2M1(hi), halfE4M3(d.U8(at+r>>1)))
+}
+
+// halfE4M3 is half of a scale. The bits are put where float32 has them; the product corrects the
+// exponent, of denormal numbers too.
+func halfE4M3(b uint32) float32 {
+	b &= 0x7F
+	if b == 0x7F {
+		return 0
+	}
+	return math.Float32frombits(b<<20) * 0x1p119
+}

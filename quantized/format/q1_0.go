@@ -1,0 +1,22 @@
+package format
+
+// BlockQ1_0 is [Q1_0]: 128 elements of 1 bit with a scale.
+//
+//	0  d   half
+//	2  qs  16 bytes: element j in bit j%8 of byte j/8
+//
+// An element is d where its bit is set, and -d where not.
+type BlockQ1_0 struct{}
+
+// Elems is 128.
+func (BlockQ1_0) Elems() int { return 128 }
+
+// Bytes is how many bytes the fields have.
+func (BlockQ1_0) Bytes() int { return 18 }
+
+// Run is as [Block] says.
+func (BlockQ1_0) Run(d Data, at, r int) Run {
+	q := d.U8(at + 2 + r)
+	lo, hi := spreadBits(q)<<1, spreadBits(q>>4)<<1
+	return scaled(lessBytes(lo, 1), lessBytes(hi, 1), d.F16(at))
+}

@@ -1,0 +1,21 @@
+package format
+
+// BlockQ2_0 is [Q2_0]: 64 elements of 2 bits with a scale.
+//
+//	0  d   half
+//	2  qs  16 bytes: element j in bits 2·(j%4) of byte j/4
+//
+// An element is d·(q-1).
+type BlockQ2_0 struct{}
+
+// Elems is 64.
+func (BlockQ2_0) Elems() int { return 64 }
+
+// Bytes is how many bytes the fields have.
+func (BlockQ2_0) Bytes() int { return 18 }
+
+// Run is as [Block] says.
+func (BlockQ2_0) Run(d Data, at, r int) Run {
+	q := d.U16(at + 2 + r*2)
+	return scaled(lessBytes(spreadPairs(q), 1), lessBytes(spreadPairs(q>>8), 1), d.F16(at))
+}

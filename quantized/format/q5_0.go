@@ -1,0 +1,25 @@
+package format
+
+// BlockQ5_0 is [Q5_0]: 32 elements of 5 bits with a scale.
+//
+//	0  d   half
+//	2  qh  4 bytes: bit j is bit 4 of element j
+//	6  qs  16 bytes: the lower bits, as those of [BlockQ4_0]
+//
+// An element is d·(q-16).
+type BlockQ5_0 struct{}
+
+// Elems is 32.
+func (BlockQ5_0) Elems() int { return 32 }
+
+// Bytes is how many bytes the fields have.
+func (BlockQ5_0) Bytes() int { return 22 }
+
+// Run is as [Block] says.
+func (BlockQ5_0) Run(d Data, at, r int) Run {
+	lo, hi := nibbles16(&d, at+6, r)
+	top := d.U8(at + 2 + r)
+	lo |= spreadBits(top) << 4
+	hi |= spreadBits(top>>4) << 4
+	return scaled(lessBytes(lo, 16), lessBytes(hi, 16), d.F16(at))
+}

@@ -1,0 +1,25 @@
+package format
+
+// BlockQ5_1 is [Q5_1]: 32 elements of 5 bits with a scale and a minimum.
+//
+//	0  d, m  halves
+//	4  qh    4 bytes, and
+//	8  qs    16 bytes, as those of [BlockQ5_0]
+//
+// An element is d·q + m.
+type BlockQ5_1 struct{}
+
+// Elems is 32.
+func (BlockQ5_1) Elems() int { return 32 }
+
+// Bytes is how many bytes the fields have.
+func (BlockQ5_1) Bytes() int { return 24 }
+
+// Run is as [Block] says.
+func (BlockQ5_1) Run(d Data, at, r int) Run {
+	lo, hi := nibbles32(&d, at+8, r)
+	top := d.U8(at + 4 + r)
+	lo |= spreadBits(top) << 4
+	hi |= spreadBits(top>>4) << 4
+	return Run{[2]uint32{lo, hi}, d.F16(at), d.F16(at + 2)}
+}

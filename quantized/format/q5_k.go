@@ -1,0 +1,26 @@
+package format
+
+// BlockQ5_K is [Q5_K]: 256 elements of 5 bits in groups of 32, with scales and minima of 6 bits.
+//
+//	0   d, dmin  halves
+//	4   scales   12 bytes, as those of [BlockQ4_K]
+//	16  qh       32 bytes: bit 4 of element 32·b + l is bit b of byte l
+//	48  qs       128 bytes: the lower bits, as those of [BlockQ4_K]
+//
+// An element is (d·scale)·q - dmin·minimum.
+type BlockQ5_K struct{}
+
+// Elems is 256.
+func (BlockQ5_K) Elems() int { return 256 }
+
+// Bytes is how many bytes the fields have.
+func (BlockQ5_K) Bytes() int { return 176 }
+
+// Run is as [Block] says.
+func (BlockQ5_K) Run(d Data, at, r int) Run {
+	lo, hi := nibblesK(&d, at+48, r)
+	h, bit := at+16+r&3*8, r>>2
+	lo |= d.U32(h) >> bit & ones << 4
+	hi |= d.U32(h+4) >> bit & ones << 4
+	return affineK(&d, at, r>>2, lo, hi)
+}

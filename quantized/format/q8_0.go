@@ -1,0 +1,21 @@
+package format
+
+// BlockQ8_0 is [Q8_0]: 32 signed bytes with a scale.
+//
+//	0  d   half
+//	2  qs  32 signed bytes
+//
+// An element is d·q.
+type BlockQ8_0 struct{}
+
+// Elems is 32.
+func (BlockQ8_0) Elems() int { return 32 }
+
+// Bytes is how many bytes the fields have.
+func (BlockQ8_0) Bytes() int { return 34 }
+
+// Run is as [Block] says.
+func (BlockQ8_0) Run(d Data, at, r int) Run {
+	i := at + 2 + r*8
+	return scaled(d.U32Of16(i), d.U32Of16(i+4), d.F16(at))
+}

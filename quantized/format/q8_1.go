@@ -1,0 +1,22 @@
+package format
+
+// BlockQ8_1 is [Q8_1]: 32 signed bytes with a scale and their sum, a format of activations.
+//
+//	0  d   half
+//	2  s   half: d times the sum of qs
+//	4  qs  32 signed bytes
+//
+// An element is d·q.
+type BlockQ8_1 struct{}
+
+// Elems is 32.
+func (BlockQ8_1) Elems() int { return 32 }
+
+// Bytes is how many bytes the fields have.
+func (BlockQ8_1) Bytes() int { return 36 }
+
+// Run is as [Block] says.
+func (BlockQ8_1) Run(d Data, at, r int) Run {
+	i := at + 4 + r*8
+	return scaled(d.U32(i), d.U32(i+4), d.F16(at))
+}

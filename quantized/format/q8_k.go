@@ -1,0 +1,24 @@
+package format
+
+import "math"
+
+// BlockQ8_K is [Q8_K]: 256 signed bytes with a scale in float32 and sums, a format of activations.
+//
+//	0    d      float32
+//	4    qs     256 signed bytes
+//	260  bsums  16 of int16: sums of 16 elements each
+//
+// An element is d·q.
+type BlockQ8_K struct{}
+
+// Elems is 256.
+func (BlockQ8_K) Elems() int { return 256 }
+
+// Bytes is how many bytes the fields have.
+func (BlockQ8_K) Bytes() int { return 292 }
+
+// Run is as [Block] says.
+func (BlockQ8_K) Run(d Data, at, r int) Run {
+	i := at + 4 + r*8
+	return scaled(d.U32(i), d.U32(i+4), math.Float32frombits(d.U32(at)))
+}

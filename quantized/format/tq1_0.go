@@ -1,0 +1,44 @@
+package format
+
+// BlockTQ1_0 is [TQ1_0]: 256 elements of -1, 0 and 1 with a scale, five in a byte.
+//
+//	0   qs  48 bytes: digits n = 0 to 4 of the first 32 are elements 32·n + l, those of the other
+//	        16 are elements 160 + 16·n + l
+//	48  qh  4 bytes: digits n = 0 to 3 are elements 240 + 4·n + l
+//	52  d   half
+//
+// A byte is a fraction with 5 digits to base 3, the first one highest: digit n is the integer part
+// of three times the fraction that is left of byte·3ⁿ/256. An element is d·(digit-1).
+type BlockTQ1_0 struct{}
+
+// Elems is 256.
+func (BlockTQ1_0) Elems() int { return 256 }
+
+// Bytes is how many bytes the fields have.
+func (BlockTQ1_0) Bytes() int { return 54 }
+
+// Run is as [Block] says.
+func (BlockTQ1_0) Run(d Data, at, r int) Run {
+	i, j, n, m := at+r&3*8, 0, r>>2, 0
+	j, m = i+4, n
+	if r >= 20 {
+		i, n = at+32+r&1*8, (r-20)>>1
+		j, m = i+4, n
+	}
+	if r >= 30 {
+		i, n = at+48, (r-30)*2
+		j, m = i, n+1
+	}
+	lo, hi := digits(d.U32Of16(i), n), digits(d.U32Of16(j), m)
+	return scaled(lessBytes(lo, 1), lessBytes(hi, 1), d.F16(at+52))
+}
+
+// digits returns digit n of four bytes.
+func digits(w uint32, n int) uint32 {
+	const even = 0x00FF00FF // 16 bits for each byte
+	power := powers[n]
+	a, b := (w&even)*power&even, (w>>8&even)*power&even
+	return a*3>>8&0x00030003 | b*3&0x03000300
+}
+
+var powers = [5]uint32{1, 3, 9, 27, 81}

@@ -1,0 +1,167 @@
+package quantized_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/internal/tooltest"
+	"github.com/gokiln/kiln/quantized"
+	"github.com/gokiln/kiln/quantized/format"
+	"github.com/gokiln/kiln/quantized/internal/golden"
+	"github.com/gokiln/kiln/tensor"
+	"github.com/gokiln/kiln/tests/sim"
+)
+
+func TestMain(m *testing.M) { sim.Main(m) }
+
+const goldenPath = "testdata/quants.safetensors.gz"
+
+// onEach runs a test on the CPU as machine code and in the interpreter, and on simulated GPUs.
+func onEach(t *testing.T, f func(t *testing.T, d *tensor.Device)) {
+	for _, name := range []string{"cpu", "cpu:interp"} {
+		t.Run(name, func(t *testing.T) {
+			d, err := tensor.Open(name)
+			require.NoError(t, err)
+			f(t, d)
+		})
+	}
+	t.Run("gfx942", func(t *testing.T) {
+		sim.QuickROCm(t)
+		f(t, tensor.On(sim.OpenROCm(t, "gfx942")))
+	})
+	t.Run("metal", func(t *testing.T) {
+		sim.QuickMetal(t)
+		f(t, tensor.On(sim.OpenMetal(t)))
+	})
+}
+
+// formats returns the formats to test on a device: all, but on simulated GPUs, whose compiler takes
+// a second for a few kernels, one of each way to read bytes unless KILN_SWEEP=all asks for all.
+func formats(d *tensor.Device) (list []format.Type) {
+	few := []format.Type{format.Q4_0, format.Q5_K, format.IQ1_M, format.MXFP4}
+	for _, of := range format.Types() {
+		all := tooltest.Sweeps() || d.Kind() == "cpu"
+		if of.IsQuantized() && (all || slices.Contains(few, of)) {
+			list = append(list, of)
+		}
+	}
+	return list
+}
+
+// some returns types of results to test with, of which simulated GPUs have the first one.
+func some(d *tensor.Device, of ...tensor.DType) []tensor.DType {
+	if tooltest.Sweeps() || d.Kind() == "cpu" {
+		return of
+	}
+	return of[:1]
+}
+
+// shapeOf is that of a golden tensor of blocks, in elements.
+func shapeOf(t *testing.T, set *golden.Set, of format.Type, name string) []int {
+	t.Helper()
+	info, err := of.Info()
+	require.NoError(t, err)
+	s := set.Shape(name)
+	return []int{s[0], s[1] / info.Bytes * info.Elems}
+}
+
+func TestDequantize(t *testing.T) {
+	set := golden.Read(t, goldenPath)
+	onEach(t, func(t *testing.T, d *tensor.Device) {
+		for _, of := range formats(d) {
+			for _, kind := range []string{"valid", "random"} {
+				name := fmt.Sprintf("%v/dequant/%s", of, kind)
+				raw := set.Bytes(t, name+"/bytes")
+				q := quantized.FromBytes(d, of, raw, shapeOf(t, set, of, name+"/bytes")...)
+				require.NoError(t, q.Err())
+				back, err := q.Bytes()
+				require.NoError(t, err)
+				require.Equal(t, raw, back, name)
+				want := set.F32(t, name+"/f32")
+				got, err := tensor.ToSlice[float32](q.Dequantize(tensor.F32))
+				require.NoError(t, err)
+				sameBits(t, name, want, got)
+				for _, dt := range some(d, tensor.BF16, tensor.F16) {
+					once, err := tensor.From(d, want).Cast(dt).Bytes()
+					require.NoError(t, err)
+					half, err := q.Dequantize(dt).Bytes()
+					require.NoError(t, err)
+					require.Equal(t, once, half, "%s to %v", name, dt)
+				}
+			}
+		}
+	})
+}
+
+func sameBits(t *testing.T, name string, want, got []float32) {
+	t.Helper()
+	require.Equal(t, len(want), len(got), name)
+	for i := range want {
+		if math.Float32bits(want[i]) != math.Float32bits(got[i]) {
+			t.Fatalf("%s: element %d is %v (%#x), not %v (%#x)", name, i, got[i], math.Float32bits(got[i]), want[i], math.Float32bits(want[i]))
+		}
+	}
+}
+
+func TestEmbedding(t *testing.T) {
+	set := golden.Read(t, goldenPath)
+	onEach(t, func(t *testing.T, d *tensor.Device) {
+		for _, of := range formats(d) {
+			name := fmt.Sprintf("%v/dequant/valid", of)
+			shape := shapeOf(t, set, of, name+"/bytes")
+			rows, cols := shape[0]/2, 2*shape[1]
+			q := quantized.FromBytes(d, of, set.Bytes(t, name+"/bytes"), rows, cols)
+			all := set.F32(t, name+"/f32")
+			var want []float32
+			ids := []int64{3, 0, int64(rows) - 1, 3}
+			for _, id := range ids {
+				want = append(want, all[int(id)*cols:][:cols]...)
+			}
+			got := q.Embedding(tensor.From(d, ids, 2, 2), tensor.F32)
+			require.Equal(t, tensor.Shape{2, 2, cols}, got.Shape())
+			list, err := tensor.ToSlice[float32](got)
+			require.NoError(t, err)
+			sameBits(t, name, want, list)
+		}
+	})
+}
+
+func TestMistakes(t *testing.T) {
+	d, err := tensor.Open("cpu")
+	require.NoError(t, err)
+	ok := quantized.FromBytes(d, format.Q4_0, make([]byte, 4*18), 2, 64)
+	require.NoError(t, ok.Err())
+	for name, c := range map[string]struct {
+		err  error
+		kind error
+	}{
+		"bytes":       {quantized.FromBytes(d, format.Q4_0, make([]byte, 17), 32).Err(), format.ErrSize},
+		"no block":    {quantized.FromBytes(d, format.Q4_0, make([]byte, 18), 33).Err(), format.ErrSize},
+		"scalar":      {quantized.FromBytes(d, format.Q4_0, make([]byte, 18)).Err(), tensor.ErrRank},
+		"negative":    {quantized.FromBytes(d, format.Q4_0, nil, -1, 32).Err(), tensor.ErrShape},
+		"plain":       {quantized.FromBytes(d, format.F16, make([]byte, 2), 1).Err(), format.ErrType},
+		"unknown":     {quantized.FromBytes(d, 99, nil, 1).Err(), format.ErrType},
+		"nothing":     {new(quantized.Tensor).Err(), tensor.ErrArgument},
+		"not bytes":   {quantized.FromTensor(format.Q8_1, tensor.Zeros(d, tensor.F32, 9), 32).Err(), tensor.ErrDType},
+		"part":        {quantized.FromTensor(format.Q8_1, tensor.Zeros(d, tensor.U8, 37).Narrow(0, 1, 36), 32).Err(), tensor.ErrShape},
+		"to integers": {ok.Dequantize(tensor.I32).Err(), tensor.ErrDType},
+		"sticky":      {quantized.FromBytes(d, format.Q4_0, make([]byte, 17), 32).Dequantize(tensor.F32).Err(), format.ErrSize},
+		"float ids":   {ok.Embedding(tensor.Zeros(d, tensor.F32, 1), tensor.F32).Err(), tensor.ErrDType},
+		"index":       {ok.Embedding(tensor.From(d, []int32{0, 2}), tensor.F32).Exp().Err(), nil},
+	} {
+		if name == "index" {
+			_, err := ok.Embedding(tensor.From(d, []int32{0, 2}), tensor.F32).Bytes()
+			require.ErrorContains(t, err, "index 2 at position 1 is out of range")
+			continue
+		}
+		require.ErrorIs(t, c.err, c.kind, name)
+	}
+	require.Contains(t, quantized.FromBytes(d, format.Q4_0, make([]byte, 17), 32).Err().Error(), "quantized_test.go", "the line of the program")
+	empty := quantized.FromBytes(d, format.Q4_0, nil, 0, 64)
+	require.Equal(t, tensor.Shape{0, 64}, empty.Dequantize(tensor.F32).Shape())
+	require.NoError(t, empty.Dequantize(tensor.F32).Err())
+}
