@@ -83,13 +83,10 @@ func (a *TypeArgs) inFunc(t reflect.Type) reflect.Type {
 	return reflect.FuncOf(in, out, false)
 }
 
-var (
-	structs     sync.Map // name of an instance of a generic struct -> reflect.Type
-	placeholder = reflect.TypeFor[C]()
-)
+var structs sync.Map // name of an instance of a generic struct -> reflect.Type
 
 // RegisterStructs makes instances of generic structs known, which reflection cannot make: those
-// that kernels have as parameters.
+// that kernels have as parameters. They have one type parameter.
 func RegisterStructs(instances ...any) {
 	for _, v := range instances {
 		t := reflect.TypeOf(v)
@@ -97,19 +94,32 @@ func RegisterStructs(instances ...any) {
 	}
 }
 
-// inStruct returns the registered instance of a generic struct for what is computed in, and other
-// types as they are.
+// inStruct returns the registered instance of a generic struct of a placeholder, and other types as
+// they are.
 func (a *TypeArgs) inStruct(t reflect.Type) reflect.Type {
-	arg := "[" + placeholder.PkgPath() + "." + placeholder.Name() + "]"
-	base, generic := strings.CutSuffix(t.Name(), arg)
+	base, arg, generic := strings.Cut(t.Name(), "[")
 	if !generic {
 		return t
 	}
-	name := t.PkgPath() + "." + base + "[" + a.C.Type().String() + "]"
-	if made, ok := structs.Load(name); ok {
-		return made.(reflect.Type)
+	for _, of := range []struct{ from, to reflect.Type }{
+		{reflect.TypeFor[T](), a.T.Type()}, {reflect.TypeFor[O](), a.O.Type()}, {reflect.TypeFor[C](), a.C.Type()},
+	} {
+		if of.to == nil || arg != fullName(of.from)+"]" {
+			continue
+		}
+		if made, ok := structs.Load(t.PkgPath() + "." + base + "[" + fullName(of.to) + "]"); ok {
+			return made.(reflect.Type)
+		}
 	}
 	return t
+}
+
+// fullName is a type as it stands among type arguments.
+func fullName(t reflect.Type) string {
+	if t.PkgPath() == "" {
+		return t.Name()
+	}
+	return t.PkgPath() + "." + t.Name()
 }
 
 // Generic is a generic kernel, of which instances are made for element types.

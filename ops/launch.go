@@ -2,6 +2,8 @@ package ops
 
 import (
 	"reflect"
+	"strconv"
+	"sync"
 	"unsafe"
 
 	"github.com/gokiln/kiln/jit"
@@ -123,4 +125,30 @@ func wordOf(of any) unsafe.Pointer { return (*iface)(unsafe.Pointer(&of)).typ }
 // launch, without a copy on the heap.
 func SliceArg(d dtype.DType, h *runtime.SliceHeader) any {
 	return *(*any)(unsafe.Pointer(&iface{sliceTypes[d], unsafe.Pointer(h)}))
+}
+
+// slicesKey is how many slices of which elements a struct has.
+type slicesKey struct {
+	d dtype.DType
+	n int
+}
+
+// slicesTypes are the types of [SlicesArg], as interfaces hold them: slicesKey to unsafe.Pointer.
+var slicesTypes sync.Map
+
+// SlicesArg returns headers as a struct of that many slices of an element type: an argument of a
+// launch, without a copy on the heap, for a kernel's parameter that is a struct with the fields S0,
+// S1, S2, … of type []E.
+func SlicesArg(d dtype.DType, h []runtime.SliceHeader) any {
+	key := slicesKey{d, len(h)}
+	typ, ok := slicesTypes.Load(key)
+	if !ok {
+		fields := make([]reflect.StructField, len(h))
+		for i := range fields {
+			fields[i] = reflect.StructField{Name: "S" + strconv.Itoa(i), Type: reflect.TypeOf(sliceOf[d])}
+		}
+		zero := reflect.Zero(reflect.StructOf(fields)).Interface()
+		typ, _ = slicesTypes.LoadOrStore(key, (*iface)(unsafe.Pointer(&zero)).typ)
+	}
+	return *(*any)(unsafe.Pointer(&iface{typ.(unsafe.Pointer), unsafe.Pointer(&h[0])}))
 }

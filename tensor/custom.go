@@ -266,45 +266,111 @@ func Fail(op string, err error) *Tensor {
 //
 //	err := tensor.Launch(kernel, runtime.Cover(x.Count(), 256), out, x, x.Layout(), float32(30))
 //
-// What the kernel writes to counts as changed in place: see [Tensor.Assign].
+// A []*Tensor, of one element type, is passed for a parameter that is a struct of as many slices
+// with the names S0, S1, S2 and so on: so one launch does the work of many small ones.
+//
+// What the kernel writes to counts as changed in place: see [Tensor.Assign]; of a []*Tensor all of
+// them do.
 //
 // Kernels of more than one element type are generic; [jit.Kernel.As] and a switch over
 // [Tensor.DType] choose the instance.
 func Launch(k *jit.Kernel, g runtime.Grid, args ...any) error {
 	const op = "launch"
+	l := operands{views: make([]ops.View, 0, tensorsIn(args))}
 	list := make([]any, len(args))
-	var one *Tensor
 	for i, arg := range args {
-		t, ok := arg.(*Tensor)
-		if !ok {
+		from := len(l.views)
+		var err error
+		switch a := arg.(type) {
+		case *Tensor:
+			if err = l.add(op, a); err == nil {
+				list[i] = &l.views[from]
+			}
+		case []*Tensor:
+			err = l.addAll(op, a)
+			list[i] = l.views[from:]
+		default:
 			list[i] = arg
-			continue
 		}
-		if bad := first(op, t); bad != nil {
-			return bad.err
+		if err != nil {
+			return err
 		}
-		if one == nil {
-			one = t
-		}
-		if t.dev != one.dev {
-			return wrap(op, fmt.Errorf("%w: %s and %s: To brings a tensor to another device", ErrDevice, one.dev, t.dev))
-		}
-		list[i] = t.view()
 	}
-	if one == nil {
+	if l.dev == nil {
 		return wrap(op, fmt.Errorf("%w: no argument is a tensor", ErrArgument))
 	}
-	written, err := ops.Launch(one.dev.stream, k, g, list...)
+	written, err := ops.Launch(l.dev.stream, k, g, list...)
 	var by any // the same change of all
+	note := func(t *Tensor) {
+		if t.buf == nil {
+			return
+		}
+		if by == nil {
+			by = change{op, position()}
+		}
+		t.buf.NoteChange(by)
+	}
 	for i, w := range written {
-		if t, ok := args[i].(*Tensor); ok && w && t.buf != nil {
-			if by == nil {
-				by = change{op, position()}
+		if !w {
+			continue
+		}
+		switch a := args[i].(type) {
+		case *Tensor:
+			note(a)
+		case []*Tensor:
+			for _, t := range a {
+				note(t)
 			}
-			t.buf.NoteChange(by)
 		}
 	}
 	return wrap(op, err)
+}
+
+// operands are the tensors of a launch.
+type operands struct {
+	views []ops.View
+	dev   *Device
+}
+
+// tensorsIn is how many tensors there are among the arguments.
+func tensorsIn(args []any) (n int) {
+	for _, arg := range args {
+		switch a := arg.(type) {
+		case *Tensor:
+			n++
+		case []*Tensor:
+			n += len(a)
+		}
+	}
+	return n
+}
+
+// add adds an operand, for which there is room.
+func (l *operands) add(op string, t *Tensor) error {
+	if bad := first(op, t); bad != nil {
+		return bad.err
+	}
+	if l.dev == nil {
+		l.dev = t.dev
+	}
+	if t.dev != l.dev {
+		return wrap(op, fmt.Errorf("%w: %s and %s: To brings a tensor to another device", ErrDevice, l.dev, t.dev))
+	}
+	l.views = append(l.views, t.view())
+	return nil
+}
+
+// addAll adds operands of one element type.
+func (l *operands) addAll(op string, list []*Tensor) error {
+	for _, t := range list {
+		if err := l.add(op, t); err != nil {
+			return err
+		}
+		if t.dtype != list[0].dtype {
+			return wrap(op, fmt.Errorf("%w: %s and %s in one struct", ErrDTypeMismatch, list[0].dtype, t.dtype))
+		}
+	}
+	return nil
 }
 
 // LaunchInto is [Launch] with out as the first argument. It returns out, or what went

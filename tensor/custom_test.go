@@ -96,6 +96,32 @@ func TestApplyErrors(t *testing.T) {
 	require.ErrorIs(t, tensor.Launch(doubleKernel, runtime.Cover(1, 64), deep, deep.Layout()), tensor.ErrRank)
 }
 
+// Tensors are passed as the slices of a struct, and all of them count as changed.
+func TestLaunchOfTensorsInStructs(t *testing.T) {
+	d := open(t)
+	x, y := tensor.From(d, []float32{1, 2, 3}), tensor.NewVar(tensor.From(d, []float32{0, 4, 5, 6, 7}))
+	part := y.Tensor().Detach().Narrow(0, 1, 3)
+	loss := y.Tensor().Sqr().Sum()
+	exchange := func(of ...*tensor.Tensor) error {
+		return tensor.Launch(jit.Of(testkernels.Exchange), runtime.Cover(3, 64), of)
+	}
+	require.NoError(t, exchange(x, part))
+	require.Equal(t, []float32{4, 5, 6}, list[float32](t, x))
+	require.Equal(t, []float32{0, 1, 2, 3, 7}, list[float32](t, y.Tensor()))
+	_, err := loss.Backward()
+	require.ErrorIs(t, err, tensor.ErrChanged)
+
+	none := tensor.Empty(d, tensor.F32, 0)
+	require.NoError(t, exchange(none, none))
+	require.ErrorIs(t, exchange(x, tensor.Empty(d, tensor.F16, 3)), tensor.ErrDTypeMismatch)
+	require.ErrorIs(t, exchange(), tensor.ErrArgument)
+	require.ErrorIs(t, exchange(x, nil), tensor.ErrArgument)
+	require.ErrorIs(t, exchange(tensor.FromBytes(d, tensor.F4, []byte{1})), tensor.ErrDType)
+	require.ErrorContains(t, exchange(x), "want struct { S0 runtime.Slice[float32]; S1 runtime.Slice[float32] }")
+	require.ErrorContains(t, tensor.Launch(jit.Of(testkernels.Exchange), runtime.Cover(3, 64), x), "argument 1 (of) is")
+	require.ErrorContains(t, tensor.Launch(doubleKernel, runtime.Cover(3, 64), x, []*tensor.Tensor{}), "argument 2 has no tensors")
+}
+
 // What comes behind a struct with slices counts as changed, and the slices do not.
 func TestLaunchOfStructs(t *testing.T) {
 	d := open(t)

@@ -26,6 +26,18 @@ func Products(t dsl.Thread, of Pair, out []float32) {
 	}
 }
 
+// Pairs is two slices by the names of [tensor.Launch].
+type Pairs struct{ S0, S1 []float32 }
+
+// Exchange swaps the elements of two slices.
+//
+//kiln:kernel
+func Exchange(t dsl.Thread, of Pairs) {
+	if i := t.Global(); i < len(of.S0) {
+		of.S0[i], of.S1[i] = of.S1[i], of.S0[i]
+	}
+}
+
 // Double doubles the elements of a tensor in any layout.
 //
 //kiln:kernel
