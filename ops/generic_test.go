@@ -19,7 +19,7 @@ func prototype(t dsl.Thread, out []ops.O, x []ops.T, ids []ops.I, mask []ops.M, 
 }
 
 // both is a generic struct whose instances for elements are registered, too.
-type both[E any] struct{ x, y []E }
+type both[E any] struct{ X, Y []E }
 
 // TestGenericTypes instantiates the prototype: the last parameter, a function, is compared as well
 // as those before it.

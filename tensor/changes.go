@@ -23,6 +23,7 @@ func at(op, pos string) string {
 func (t *Tensor) changed(op string, err error) error {
 	if err == nil && t.buf != nil {
 		t.buf.NoteChange(change{op, position()})
+		t.dev.graph.writes(t.buf)
 	}
 	return wrap(op, err)
 }

@@ -309,6 +309,7 @@ func Launch(k *jit.Kernel, g runtime.Grid, args ...any) error {
 			by = change{op, position()}
 		}
 		t.buf.NoteChange(by)
+		t.dev.graph.writes(t.buf)
 	}
 	for i, w := range written {
 		if !w {

@@ -17,6 +17,7 @@ import (
 type Device struct {
 	rt     *runtime.Device
 	stream *runtime.Stream
+	graph  *Graph // that is captured, nil if none is
 	random random
 
 	precision atomic.Int32 // of products of matrices

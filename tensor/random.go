@@ -1,11 +1,13 @@
 package tensor
 
 import (
+	"fmt"
 	"math"
 	"sync"
 
 	"github.com/gokiln/kiln/ops/dtype"
 	randomops "github.com/gokiln/kiln/ops/random"
+	"github.com/gokiln/kiln/runtime"
 )
 
 // DefaultSeed is the seed of a device that no seed was set for.
@@ -65,6 +67,20 @@ func (d *Device) SetRandomState(s RandomState) {
 	d.random.key, d.random.next = s.Seed, s.Next
 }
 
+// TakeRandom reserves the device's next n random numbers for a kernel of a program, and returns where
+// they begin: number i is word i%4 of the Philox counter Next + i/4 under the key Seed, as
+// ops/random/kernels has it. A graph cannot hold them: see [Device.Capture].
+func (d *Device) TakeRandom(n int) (RandomState, error) {
+	if err := d.check(); err != nil {
+		return RandomState{}, wrap("random numbers", err)
+	}
+	if d.stream.Capturing() {
+		return RandomState{}, wrap("random numbers", fmt.Errorf("%w: they would be the same in each launch", runtime.ErrCapturing))
+	}
+	key, at := d.random.take(n)
+	return RandomState{Seed: key, Next: at}, nil
+}
+
 // Rand returns random numbers that are distributed uniformly, from low up to but not including
 // high; low where both are the same. A low above high, or that is not finite, is an error of kind
 // [ErrArgument].
@@ -106,8 +122,10 @@ func draw(op string, kind *randomops.Random, d *Device, dt DType, a, b float64, 
 	}
 	t, err := empty(d, dt, append(Shape(nil), shape...))
 	if err == nil {
-		key, at := d.random.take(t.Count())
-		err = kind.Run(d.stream, t.view(), key, at, dtype.New(a), dtype.New(b))
+		var at RandomState
+		if at, err = d.TakeRandom(t.Count()); err == nil {
+			err = kind.Run(d.stream, t.view(), at.Seed, at.Next, dtype.New(a), dtype.New(b))
+		}
 	}
 	if err != nil {
 		return t.dropped(op, err)

@@ -193,6 +193,7 @@ func packed(d *Device, dt DType, l Layout) (*Tensor, error) {
 		if t.buf, err = d.stream.Alloc(dt.Bytes(n)); err != nil {
 			return nil, fmt.Errorf("%v of %s: %w", l.Shape(), dt, err)
 		}
+		d.graph.writes(t.buf)
 	}
 	return t, nil
 }

@@ -1,6 +1,7 @@
 package optim
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/gokiln/kiln/dsl"
@@ -31,15 +32,19 @@ type Adafactor struct {
 
 // NewAdafactor returns an optimiser as [Adafactor] says.
 func NewAdafactor[P Parameters](params P, c Adafactor) *Optimizer {
-	a := &adafactor{decay: c.Decay, eps: c.Eps, least: or(c.Least, 1e-3), clip: or(c.Clip, 1)}
-	if a.decay == 0 {
-		a.decay = -0.8
-	}
+	a := &adafactor{decay: cmp.Or(c.Decay, -0.8), eps: c.Eps, least: or(c.Least, 1e-3), clip: or(c.Clip, 1)}
 	return newOptimizer("adafactor", params, a, or(c.LR, 1e-2), c.WeightDecay)
 }
 
 // adafactor is the algorithm.
 type adafactor struct{ decay, eps, least, clip float64 }
+
+func (a *adafactor) elementwise(*param) *elementwise { return nil }
+
+func (a *adafactor) numbers(_ *param, at stepping) stepNumbers {
+	step := float64(at.step)
+	return stepNumbers{lr: min(at.lr, 1/math.Sqrt(step)), decay: at.factor(), root: math.Pow(step, a.decay)}
+}
 
 func (a *adafactor) check(*param) error { return nil }
 
@@ -95,13 +100,13 @@ func (a *adafactor) update(p *param, u updating) error {
 	if p.master != nil {
 		master = p.master
 	}
-	eps, decay := number(p.compute, a.epsilon(p.compute)), number(p.compute, 1-u.lr*u.decay)
-	return tensor.Launch(k, runtime.Cover(x.Count(), 256), x, master, u.grad, rows, cols, means, u.scale, rate, eps, decay, f, x.Count(), dsl.ConstBool(p.master != nil))
+	eps := number(p.compute, a.epsilon(p.compute))
+	return tensor.Launch(k, runtime.Cover(x.Count(), 256), x, master, u.grad, rows, cols, means, u.scale, rate, u.steps, p.index, eps, f, x.Count(), dsl.ConstBool(p.master != nil))
 }
 
 // moments updates the second moments, and returns them and the means of those of rows.
 func (a *adafactor) moments(p *param, u updating) (rows, cols, means *tensor.Tensor, err error) {
-	part := math.Pow(float64(u.step), a.decay)
+	part := u.steps.Get(p.index).Get(kernels.ToRoot)
 	g, by := u.grad.Cast(p.compute), u.scale.Sqr()
 	if s := p.state("square"); s != nil {
 		return s, s, s, toward(s, g.Sqr().Mul(by.Reshape()), part)
@@ -120,8 +125,8 @@ func (a *adafactor) moments(p *param, u updating) (rows, cols, means *tensor.Ten
 }
 
 // toward moves a state by a part of the way to a tensor.
-func toward(s, to *tensor.Tensor, part float64) error {
-	return s.Assign(s.Add(to.Sub(s).MulScalar(part)))
+func toward(s, to, part *tensor.Tensor) error {
+	return s.Assign(s.Add(to.Sub(s).Mul(part)))
 }
 
 // rate returns the learning rate of the variable, on the device.
@@ -132,10 +137,11 @@ func (a *adafactor) rate(p *param, u updating, f kernels.Factors, rows, cols, me
 		values = p.master
 	}
 	d, blocks := values.Device(), sumBlocks(n)
-	xs, us, out := tensor.Empty(d, dt, blocks), tensor.Empty(d, dt, blocks), tensor.Empty(d, dt, 1)
-	if err := launchSquares(dt, xs, values, 0); err != nil {
+	xs, _, err := sums(squareFn, d, []*tensor.Tensor{values})
+	if err != nil {
 		return nil, err
 	}
+	us, out := tensor.Empty(d, dt, blocks), tensor.Empty(d, dt, 1)
 	k, err := factoredSquares.Of(ops.TypeArgs{O: u.grad.DType(), C: dt})
 	if err != nil {
 		return nil, err
@@ -146,6 +152,5 @@ func (a *adafactor) rate(p *param, u updating, f kernels.Factors, rows, cols, me
 	if k, err = factoredRate.Of(ops.TypeArgs{C: dt}); err != nil {
 		return nil, err
 	}
-	most := min(u.lr, 1/math.Sqrt(float64(u.step)))
-	return out, tensor.Launch(k, runtime.Blocks(1, kernels.SumThreads), out, xs, us, blocks, n, number(dt, most), number(dt, a.least), number(dt, a.clip))
+	return out, tensor.Launch(k, runtime.Blocks(1, kernels.SumThreads), out, xs, us, u.steps, p.index, blocks, n, number(dt, a.least), number(dt, a.clip))
 }

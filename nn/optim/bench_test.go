@@ -29,5 +29,6 @@ func benchmarkStep(b *testing.B, vars, elements int) {
 	}
 }
 
-func BenchmarkStepSmall(b *testing.B) { benchmarkStep(b, 300, 16) }
-func BenchmarkStepLarge(b *testing.B) { benchmarkStep(b, 4, 1<<22) }
+func BenchmarkStepSmall(b *testing.B)  { benchmarkStep(b, 300, 16) }
+func BenchmarkStepMiddle(b *testing.B) { benchmarkStep(b, 64, 1<<14) }
+func BenchmarkStepLarge(b *testing.B)  { benchmarkStep(b, 4, 1<<22) }

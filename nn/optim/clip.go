@@ -1,7 +1,9 @@
 package optim
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/gokiln/kiln/nn/optim/kernels"
 	"github.com/gokiln/kiln/ops"
@@ -10,9 +12,12 @@ import (
 )
 
 var (
-	squaresKernel = ops.NewGeneric("squares", kernels.Squares[ops.O, ops.C])
-	normKernel    = ops.NewGeneric("norm", kernels.Norm[ops.C])
-	scaleKernel   = ops.NewGeneric("scale", kernels.Scale[ops.O, ops.C])
+	sumsKernel  = ops.NewGeneric("sums", kernels.Sums[ops.O, ops.C])
+	normKernel  = ops.NewGeneric("norm", kernels.Norm[ops.C])
+	scaleKernel = ops.NewGeneric("scale", kernels.Scale[ops.O, ops.C])
+
+	squareFn    = ops.NewGenericFunc(kernels.Square[ops.C])
+	notFiniteFn = ops.NewGenericFunc(kernels.NotFinite[ops.C])
 )
 
 // ClipNorm scales gradients so that the norm of all of them together, as one vector, is at most
@@ -135,27 +140,13 @@ func normOf(op string, vars []*tensor.Var, list []*tensor.Tensor, most, by float
 	if !(most > 0) {
 		return nil, nil, fmt.Errorf("%s: %w: a norm of at most %v", op, tensor.ErrArgument, most)
 	}
-	dt, blocks := tensor.F32, 0
-	for _, g := range list {
-		if g != nil {
-			blocks += sumBlocks(g.Count())
-			if g.DType() == tensor.F64 {
-				dt = tensor.F64
-			}
-		}
-	}
 	dev := vars[0].Tensor().Device()
-	parts, out := tensor.Empty(dev, dt, max(blocks, 1)), tensor.Empty(dev, dt, 2)
-	at := 0
-	for i, g := range list {
-		if g == nil {
-			continue
-		}
-		if err := launchSquares(dt, parts, g, at); err != nil {
-			return nil, nil, fmt.Errorf("%s: parameter %d: %w", op, i, err)
-		}
-		at += sumBlocks(g.Count())
+	parts, blocks, err := sums(squareFn, dev, list)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", op, err)
 	}
+	dt := parts.DType()
+	out := tensor.Empty(dev, dt, 2)
 	k, err := normKernel.Of(ops.TypeArgs{C: dt})
 	if err == nil {
 		err = tensor.Launch(k, runtime.Blocks(1, kernels.SumThreads), out, parts, blocks, number(dt, most), number(dt, by))
@@ -166,13 +157,86 @@ func normOf(op string, vars []*tensor.Var, list []*tensor.Tensor, most, by float
 	return out.Get(0), out.Narrow(0, 1, 1), nil
 }
 
-// launchSquares stores the partial sums of squares of a gradient.
-func launchSquares(dt tensor.DType, parts, g *tensor.Tensor, at int) error {
-	k, err := squaresKernel.Of(ops.TypeArgs{O: g.DType(), C: dt})
-	if err != nil {
-		return err
+// sums returns partial sums of f of the elements of gradients on a device, of type F64 if one of them
+// is and else F32, and how many there are. Gradients of one type are added up by a launch for each
+// [kernels.Together] of them.
+func sums(f *ops.GenericFunc, dev *tensor.Device, list []*tensor.Tensor) (parts *tensor.Tensor, blocks int, err error) {
+	dt := tensor.F32
+	var types []tensor.DType
+	for _, g := range list {
+		if g == nil {
+			continue
+		}
+		blocks += sumBlocks(g.Count())
+		if g.DType() == tensor.F64 {
+			dt = tensor.F64
+		}
+		if !slices.Contains(types, g.DType()) {
+			types = append(types, g.DType())
+		}
 	}
-	return tensor.Launch(k, runtime.Blocks(sumBlocks(g.Count()), kernels.SumThreads), parts, g, g.Count(), at)
+	parts = tensor.Empty(dev, dt, max(blocks, 1))
+	for _, in := range types {
+		s := summed{f: f, parts: parts, none: tensor.Empty(dev, in, 0)}
+		at := 0
+		for i, g := range list {
+			if g == nil {
+				continue
+			}
+			if g.DType() == in {
+				s.add(i, g, at)
+			}
+			at += sumBlocks(g.Count())
+			if s.n == kernels.Together {
+				err = cmp.Or(err, s.launch())
+			}
+		}
+		if s.n > 0 {
+			err = cmp.Or(err, s.launch())
+		}
+	}
+	return parts, blocks, err
+}
+
+// summed is the gradients of one type that a launch adds up.
+type summed struct {
+	f           *ops.GenericFunc
+	parts, none *tensor.Tensor // none has no elements
+
+	gs          [kernels.Together]*tensor.Tensor
+	at          kernels.SumParts
+	n           int
+	first, last int // the variables' indices, for errors
+}
+
+// add adds a gradient with sums from at on.
+func (s *summed) add(i int, g *tensor.Tensor, at int) {
+	end := int32(sumBlocks(g.Count()))
+	if s.n == 0 {
+		s.first = i
+	} else {
+		end += s.at.End[s.n-1]
+	}
+	s.gs[s.n], s.at.End[s.n], s.at.At[s.n], s.at.N[s.n] = g, end, int32(at), g.Count()
+	s.n, s.last = s.n+1, i
+}
+
+// launch runs the kernel, and begins anew.
+func (s *summed) launch() error {
+	end := s.at.End[s.n-1]
+	for i := s.n; i < len(s.gs); i++ {
+		s.gs[i], s.at.End[i] = s.none, end
+	}
+	s.n = 0
+	dt := s.parts.DType()
+	k, err := sumsKernel.Of(ops.TypeArgs{O: s.gs[0].DType(), C: dt})
+	if err == nil {
+		err = tensor.Launch(k, runtime.Blocks(int(end), kernels.SumThreads), s.parts, s.gs[:], s.at, s.f.In(dt))
+	}
+	if err != nil {
+		return fmt.Errorf("parameters %d to %d: %w", s.first, s.last, err)
+	}
+	return nil
 }
 
 // sumBlocks is how many blocks add up n elements: a function of n alone, so that all devices have

@@ -19,18 +19,27 @@ const fewest = 4096
 
 // coded is an elementwise algorithm with states of 8 bits: see kernels.UpdateCodes.
 type coded struct {
-	*elementwise
+	plain *elementwise
 	books map[*tensor.Device]*tensor.Tensor
 }
 
 // inCodes returns an algorithm whose first states are stored in 8 bits.
 func inCodes(a *elementwise) *coded { return &coded{a, map[*tensor.Device]*tensor.Tensor{}} }
 
+func (a *coded) elementwise(p *param) *elementwise {
+	if a.takes(p) {
+		return nil
+	}
+	return a.plain
+}
+
+func (a *coded) numbers(p *param, at stepping) stepNumbers { return a.plain.numbers(p, at) }
+
 // takes reports whether the states of a variable are stored in 8 bits.
 func (a *coded) takes(p *param) bool { return p.v.Tensor().Count() >= fewest }
 
 func (a *coded) check(p *param) error {
-	if a.names[2] != "" {
+	if a.plain.names[2] != "" {
 		return fmt.Errorf("%w: the largest second moment has no form in 8 bits", tensor.ErrArgument)
 	}
 	if p.compute != tensor.F32 {
@@ -41,11 +50,11 @@ func (a *coded) check(p *param) error {
 
 func (a *coded) prepare(p *param) error {
 	if !a.takes(p) {
-		return a.elementwise.prepare(p)
+		return a.plain.prepare(p)
 	}
 	x := p.v.Tensor()
 	blocks := (x.Count() + kernels.CodeBlock - 1) / kernels.CodeBlock
-	for _, name := range a.names {
+	for _, name := range a.plain.names {
 		if name == "" || p.state(name) != nil {
 			continue
 		}
@@ -58,7 +67,7 @@ func (a *coded) prepare(p *param) error {
 
 func (a *coded) update(p *param, u updating) error {
 	if !a.takes(p) {
-		return a.elementwise.update(p, u)
+		return a.plain.update(p, u)
 	}
 	x := p.v.Tensor()
 	k, err := updateCodes.Of(ops.TypeArgs{T: x.DType(), O: u.grad.DType(), C: tensor.F32})
@@ -69,9 +78,9 @@ func (a *coded) update(p *param, u updating) error {
 	if err != nil {
 		return err
 	}
-	s0, a0 := p.state(a.names[0]), p.state(a.names[0]+".scale")
+	s0, a0 := p.state(a.plain.names[0]), p.state(a.plain.names[0]+".scale")
 	s1, a1, span := s0, a0, kernels.Span{Vec: 1, States: 1, N: x.Count()}
-	if name := a.names[1]; name != "" {
+	if name := a.plain.names[1]; name != "" {
 		s1, a1, span.States = p.state(name), p.state(name+".scale"), 3
 	}
 	master := u.scale // what the kernel does not use
@@ -79,7 +88,7 @@ func (a *coded) update(p *param, u updating) error {
 		master, span.Master = p.master, true
 	}
 	grid := runtime.Blocks((x.Count()+kernels.CodeBlock-1)/kernels.CodeBlock, kernels.CodeBlock)
-	return tensor.Launch(k, grid, x, master, u.grad, s0, s1, a0, a1, book, u.scale, ruleIn(tensor.F32, a.decide(u)), span, a.fn.In(tensor.F32))
+	return tensor.Launch(k, grid, x, master, u.grad, s0, s1, a0, a1, book, u.scale, u.steps, p.index, ruleIn(tensor.F32, a.plain.rule), span, a.plain.fn.In(tensor.F32))
 }
 
 // book returns both lists of codes on a device.

@@ -38,9 +38,18 @@
 //	lr_scheduler                              [Schedule], and [Plateau]
 //	swa_utils.AveragedModel                   [Average]
 //	amp.GradScaler                            [LossScaler]
+//	fused, foreach                            what [Optimizer.Step] does
+//	capturable                                [Optimizer.Advance]
 //	state_dict, load_state_dict               [Optimizer.State], [Optimizer.Load]
 //
 // An optimiser is told its gradients, and keeps none: there is no zero_grad.
+//
+// # Launches and graphs
+//
+// Variables of at most 65536 elements are updated together, up to 16 by one launch; a master copy and
+// the states of each are views of memory that they share. What an update needs of the step, such as
+// learning rates and bias corrections, is on the device, so that a step can be captured:
+// see [Optimizer.Advance].
 //
 // # State
 //

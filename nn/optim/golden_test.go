@@ -241,13 +241,14 @@ func TestVectors(t *testing.T) {
 	var out [3]*tensor.Tensor
 	for i, vec := range []dsl.ConstInt{0, 1, 4} {
 		x, s := filled(d, tensor.F32, 3, 1, n), filled(d, tensor.F32, 4, 1, n)
-		rule := kernels.Rule[float32]{LR: 0.5, Beta1: 0.75, Weight1: 0.5, Momentum: true}
+		rule := kernels.Rule[float32]{Beta1: 0.75, Weight1: 0.5, Momentum: true}
+		steps := tensor.From(d, []float32{9, 9, 9, 9, 0.5, 0, 0, 0}, 2, 4) // of the second row
 		span := kernels.Span{Vec: vec, States: 1, N: n}
 		grid := runtime.Blocks(3, 256)
 		if vec == 0 {
 			grid = runtime.Cover(n, 256) // an element a thread
 		}
-		require.NoError(t, tensor.Launch(k, grid, x, scale, g, s, scale, scale, scale, rule, span, kernels.SGD[float32]))
+		require.NoError(t, tensor.Launch(k, grid, x, scale, g, s, scale, scale, scale, steps, 1, rule, span, kernels.SGD[float32]))
 		out[i] = tensor.Cat(0, x, s)
 	}
 	same(t, out[0], out[1])

@@ -1,6 +1,7 @@
 package optim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -44,13 +45,7 @@ type Muon struct {
 // NewMuon returns an optimiser as [Muon] says.
 func NewMuon[P Parameters](params P, c Muon) *Optimizer {
 	lr := or(c.LR, 1e-3)
-	m := &muon{c: c, momentum: or(c.Momentum, 0.95), eps: or(c.Eps, 1e-7), steps: c.Steps, in: c.In, ones: ones{}, ratio: or(c.AdamW.LR, lr) / lr}
-	if m.steps == 0 {
-		m.steps = 5
-	}
-	if m.in == 0 {
-		m.in = tensor.BF16
-	}
+	m := &muon{c: c, momentum: or(c.Momentum, 0.95), eps: or(c.Eps, 1e-7), steps: cmp.Or(c.Steps, 5), in: cmp.Or(c.In, tensor.BF16), ones: ones{}, ratio: or(c.AdamW.LR, lr) / lr}
 	m.rest = stored(adamRule(Adam(c.AdamW), true), c.AdamW.Bits8)
 	return newOptimizer("muon", params, m, lr, c.WeightDecay)
 }
@@ -94,7 +89,6 @@ func (m *muon) prepare(p *param) error {
 
 func (m *muon) update(p *param, u updating) error {
 	if !m.takes(p) {
-		u.lr *= m.ratio
 		return m.rest.update(p, u)
 	}
 	x := p.v.Tensor()
@@ -113,12 +107,33 @@ func (m *muon) update(p *param, u updating) error {
 	if err := next.Err(); err != nil {
 		return err
 	}
+	u.grad, u.scale = next, m.ones.of(x.Device(), p.compute)
+	return descent.update(p, u)
+}
+
+// descent is the last part of the update of a matrix.
+var descent = &elementwise{fn: sgdFn, rule: kernels.Rule[float64]{Decoupled: true}}
+
+func (m *muon) elementwise(p *param) *elementwise {
+	if m.takes(p) {
+		return nil
+	}
+	return m.rest.elementwise(p)
+}
+
+func (m *muon) numbers(p *param, at stepping) stepNumbers {
+	if !m.takes(p) {
+		at.lr *= m.ratio
+		return m.rest.numbers(p, at)
+	}
+	x := p.v.Tensor()
+	rows := x.Size(0)
+	cols := x.Count() / rows
 	by := math.Sqrt(max(1, float64(rows)/float64(cols)))
 	if m.c.MatchAdamW {
 		by = 0.2 * math.Sqrt(float64(max(rows, cols)))
 	}
-	descent := &elementwise{fn: sgdFn}
-	return descent.launch(p, next, m.ones.of(x.Device(), p.compute), kernels.Rule[float64]{LR: u.lr * by, Decay: 1 - u.lr*u.decay, Decoupled: true})
+	return stepNumbers{lr: at.lr * by, decay: at.factor()}
 }
 
 // orthogonal returns a matrix whose singular values are about 1, with the singular vectors of

@@ -1,10 +1,12 @@
 package optim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
 	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -51,6 +53,10 @@ type Optimizer struct {
 	params []*param
 	steps  int
 	ones   ones
+	tables map[place]*tensor.Tensor // the numbers of the step: a row for each variable
+	packs  []*pack
+	empty  map[place]*tensor.Tensor // tensors without elements
+	list   []*tensor.Tensor         // room for the gradients of a step
 	err    error
 }
 
@@ -60,17 +66,19 @@ type algorithm interface {
 	check(p *param) error
 	// prepare makes the states of a variable.
 	prepare(p *param) error
+	// numbers are those of a step of the variable.
+	numbers(p *param, at stepping) stepNumbers
+	// elementwise is how the algorithm updates the variable if it does so element by element,
+	// and else nil.
+	elementwise(p *param) *elementwise
 	// update changes the variable and its states. The gradient is contiguous, and multiplied by
-	// what scale has on the device; u.step counts from 1.
+	// what scale has on the device.
 	update(p *param, u updating) error
 }
 
-// updating is one step of one variable.
-type updating struct {
-	grad, scale *tensor.Tensor
-	lr, decay   float64
-	step        int
-}
+// updating is what an update reads on the device. The numbers of the step are in the row of steps
+// that the variable's index says: see kernels.Columns.
+type updating struct{ grad, scale, steps *tensor.Tensor }
 
 // param is a variable with its states.
 type param struct {
@@ -81,7 +89,10 @@ type param struct {
 	master  *tensor.Tensor // nil if the variable is what is updated
 	states  []state
 	ready   bool
-	step    int // updates so far
+	step    int   // updates so far
+	active  bool  // the last step had a gradient of it
+	pack    *pack // of small variables, which are updated together; nil if there is none
+	at      int   // where its states begin in those of the pack
 }
 
 // state is a tensor that an algorithm keeps of a variable.
@@ -98,7 +109,7 @@ type place struct {
 
 // newOptimizer checks the variables.
 func newOptimizer[P Parameters](name string, params P, algo algorithm, lr, decay float64) *Optimizer {
-	o := &Optimizer{name: name, algo: algo, lr: lr, decay: max(decay, 0), ones: ones{}}
+	o := &Optimizer{name: name, algo: algo, lr: lr, decay: max(decay, 0), ones: ones{}, tables: map[place]*tensor.Tensor{}, empty: map[place]*tensor.Tensor{}}
 	seen := map[*tensor.Var]bool{}
 	for _, g := range groupsOf(params) {
 		for _, v := range g.Params {
@@ -162,6 +173,8 @@ func (o *Optimizer) Params() []*tensor.Var {
 // Step updates the variables that have a gradient. Gradients have the shapes of their variables,
 // or it is an error of kind [tensor.ErrShape], and their type or that which is computed in
 // ([tensor.ErrDTypeMismatch]); nothing is changed then.
+//
+// While a graph is captured, Step submits the updates and counts nothing: see [Optimizer.Advance].
 func (o *Optimizer) Step(grads *tensor.Gradients) error { return o.stepScaled(grads, nil) }
 
 // stepScaled is Step with gradients times an element of a tensor, nil for 1.
@@ -169,27 +182,92 @@ func (o *Optimizer) stepScaled(grads *tensor.Gradients, scale *tensor.Tensor) er
 	if o.err != nil {
 		return o.err
 	}
-	list := make([]*tensor.Tensor, len(o.params))
+	defer func() { clear(o.list) }() // it would keep the gradients
+	if err := o.collect(grads); err != nil {
+		return err
+	}
+	captured := o.capturing()
+	if err := o.ready(captured); err != nil {
+		return err
+	}
+	for i, p := range o.params {
+		p.active = o.list[i] != nil
+	}
+	if !captured {
+		if err := o.advance(); err != nil {
+			return err
+		}
+	}
+	return o.apply(scale)
+}
+
+// collect finds the gradients of the variables.
+func (o *Optimizer) collect(grads *tensor.Gradients) error {
+	if o.list == nil {
+		o.list = make([]*tensor.Tensor, len(o.params))
+	}
 	for i, p := range o.params {
 		g, err := p.gradient(grads)
-		if err == nil && g != nil {
-			err = o.prepare(p)
+		if err != nil {
+			return fmt.Errorf("%s: parameter %d: %w", o.name, i, err)
+		}
+		o.list[i] = g
+	}
+	return nil
+}
+
+// ready makes what the variables with a gradient are updated with.
+func (o *Optimizer) ready(captured bool) error {
+	var list []*param
+	for i, p := range o.params {
+		if o.list[i] != nil && !p.ready {
+			list = append(list, p)
+		}
+	}
+	if captured && len(list) > 0 {
+		return fmt.Errorf("%s: parameter %d: %w: its states would begin anew with each launch: take a step before", o.name, list[0].index, runtime.ErrCapturing)
+	}
+	if err := o.prepare(list); err != nil {
+		return fmt.Errorf("%s: %w", o.name, err)
+	}
+	return nil
+}
+
+// apply submits the updates of a step.
+func (o *Optimizer) apply(scale *tensor.Tensor) error {
+	for i, p := range o.params {
+		if o.list[i] == nil {
+			continue
+		}
+		if p.pack != nil {
+			p.pack.add(p, o.list[i])
+			continue
+		}
+		u, err := o.updating(p, o.list[i], scale)
+		if err == nil {
+			err = o.algo.update(p, u)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: parameter %d: %w", o.name, i, err)
 		}
-		list[i] = g
 	}
-	o.steps++
-	for i, p := range o.params {
-		if list[i] == nil {
-			continue
-		}
-		if err := o.update(p, list[i], scale); err != nil {
-			return fmt.Errorf("%s: parameter %d: %w", o.name, i, err)
+	for _, k := range o.packs {
+		if err := o.applyPack(k, scale); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// updating is what an update of a variable, or of one like it, reads.
+func (o *Optimizer) updating(p *param, g, scale *tensor.Tensor) (updating, error) {
+	dev := p.v.Tensor().Device()
+	if scale == nil {
+		scale = o.ones.of(dev, p.compute)
+	} else {
+		scale = scale.Cast(p.compute)
+	}
+	return updating{grad: g, scale: scale, steps: o.tables[place{dev, p.compute}]}, scale.Err()
 }
 
 // gradient returns the gradient of a variable in order of memory, nil if there is none.
@@ -202,8 +280,8 @@ func (p *param) gradient(grads *tensor.Gradients) (*tensor.Tensor, error) {
 	if err := g.Err(); err != nil {
 		return nil, err
 	}
-	if !g.Shape().Equal(x.Shape()) {
-		return nil, fmt.Errorf("%w: a gradient of %v for %v", tensor.ErrShape, g.Shape(), x.Shape())
+	if from, to := g.Layout().Shape(), x.Layout().Shape(); !from.Equal(to) {
+		return nil, fmt.Errorf("%w: a gradient of %v for %v", tensor.ErrShape, from, to)
 	}
 	if g.DType() != x.DType() && g.DType() != p.compute {
 		return nil, fmt.Errorf("%w: a gradient of %s for %s", tensor.ErrDTypeMismatch, g.DType(), x.DType())
@@ -215,14 +293,13 @@ func (p *param) gradient(grads *tensor.Gradients) (*tensor.Tensor, error) {
 	return g, g.Err()
 }
 
-// prepare makes the master copy and the states of a variable at its first gradient.
-func (o *Optimizer) prepare(p *param) error {
-	if p.ready {
-		return nil
-	}
-	x := p.v.Tensor()
-	if x.DType() != p.compute && !p.group.NoMaster && p.master == nil {
-		p.master = x.Detach().Cast(p.compute)
+// mastered reports whether a master copy of the variable is what is updated.
+func (p *param) mastered() bool { return p.v.Tensor().DType() != p.compute && !p.group.NoMaster }
+
+// prepareOne makes the master copy and the states of a variable.
+func (o *Optimizer) prepareOne(p *param) error {
+	if p.mastered() && p.master == nil {
+		p.master = p.v.Tensor().Detach().Cast(p.compute)
 		if err := p.master.Err(); err != nil {
 			return err
 		}
@@ -236,30 +313,6 @@ func (o *Optimizer) prepare(p *param) error {
 		}
 	}
 	p.ready = true
-	return nil
-}
-
-// update is the step of one variable.
-func (o *Optimizer) update(p *param, g, scale *tensor.Tensor) error {
-	if scale == nil {
-		scale = o.ones.of(p.v.Tensor().Device(), p.compute)
-	} else {
-		scale = scale.Cast(p.compute)
-	}
-	if err := scale.Err(); err != nil {
-		return err
-	}
-	u := updating{grad: g, scale: scale, lr: o.lr, decay: o.decay, step: p.step + 1}
-	if s := p.group.LRScale; s != 0 {
-		u.lr *= s
-	}
-	if d := p.group.WeightDecay; d != 0 {
-		u.decay = max(d, 0)
-	}
-	if err := o.algo.update(p, u); err != nil {
-		return err
-	}
-	p.step++
 	return nil
 }
 
@@ -292,15 +345,7 @@ func (p *param) state(name string) *tensor.Tensor {
 }
 
 // or is x, or what it stands for: see the package.
-func or(x, standard float64) float64 {
-	switch {
-	case x == 0:
-		return standard
-	case x < 0:
-		return 0
-	}
-	return x
-}
+func or(x, standard float64) float64 { return max(cmp.Or(x, standard), 0) }
 
 // Master returns the float32 copy that a variable of 16 bits is updated by, nil if there is none:
 // for one that the optimiser has not, that has had no gradient yet, or that needs none. It is the

@@ -27,15 +27,15 @@ type SGD struct {
 
 // NewSGD returns an optimiser that descends along the gradient, or its momentum.
 func NewSGD[P Parameters](params P, c SGD) *Optimizer {
-	a := &elementwise{fn: sgdFn}
+	a := &elementwise{fn: sgdFn, rule: kernels.Rule[float64]{
+		Beta1: c.Momentum, Weight1: 1 - c.Dampening,
+		Momentum: c.Momentum > 0, Nesterov: dsl.ConstBool(c.Nesterov),
+	}}
 	if c.Momentum > 0 {
 		a.names[0] = "momentum"
 	}
-	a.decide = func(u updating) kernels.Rule[float64] {
-		return kernels.Rule[float64]{
-			LR: u.lr, Decay: u.decay, Beta1: c.Momentum, Weight1: 1 - c.Dampening,
-			Extra: dsl.ConstBool(c.Nesterov), Momentum: c.Momentum > 0, First: u.step == 1,
-		}
+	a.step = func(at stepping) stepNumbers {
+		return stepNumbers{lr: at.lr, decay: at.decay, first: at.step == 1}
 	}
 	return newOptimizer("sgd", params, a, or(c.LR, 1e-3), c.WeightDecay)
 }
@@ -88,28 +88,24 @@ func stored(a *elementwise, bits8 bool) algorithm {
 // adamRule is the algorithm of both.
 func adamRule(c Adam, decoupled bool) *elementwise {
 	b1, b2, eps := or(c.Beta1, 0.9), or(c.Beta2, 0.999), or(c.Eps, 1e-8)
-	a := &elementwise{fn: adamFn, names: [3]string{"mean", "square"}}
+	a := &elementwise{fn: adamFn, names: [3]string{"mean", "square"}, rule: kernels.Rule[float64]{
+		Beta1: b1, Weight1: 1 - b1, Beta2: b2, Weight2: 1 - b2, Eps: eps,
+		Decoupled: dsl.ConstBool(decoupled), AMSGrad: dsl.ConstBool(c.AMSGrad),
+	}}
 	if c.AMSGrad {
 		a.names[2] = "largest"
 	}
-	a.decide = func(u updating) kernels.Rule[float64] {
-		r := kernels.Rule[float64]{
-			LR: u.lr / (1 - math.Pow(b1, float64(u.step))), Decay: u.decay,
-			Beta1: b1, Weight1: 1 - b1, Beta2: b2, Weight2: 1 - b2, Eps: eps,
-			Root:      math.Sqrt(1 - math.Pow(b2, float64(u.step))),
-			Decoupled: dsl.ConstBool(decoupled), Extra: dsl.ConstBool(c.AMSGrad),
+	a.step = func(at stepping) stepNumbers {
+		n := stepNumbers{
+			lr: at.lr / (1 - math.Pow(b1, float64(at.step))), decay: at.decay,
+			root: math.Sqrt(1 - math.Pow(b2, float64(at.step))),
 		}
-		return decoupledDecay(r, u)
+		if decoupled {
+			n.decay = at.factor()
+		}
+		return n
 	}
 	return a
-}
-
-// decoupledDecay has the factor of the value as the decay of a rule where it is decoupled.
-func decoupledDecay(r kernels.Rule[float64], u updating) kernels.Rule[float64] {
-	if r.Decoupled {
-		r.Decay = 1 - u.lr*u.decay
-	}
-	return r
 }
 
 // Lion configures the optimiser of Chen et al., "Symbolic Discovery of Optimization Algorithms",
@@ -129,11 +125,11 @@ func NewLion[P Parameters](params P, c Lion) *Optimizer {
 
 func lionRule(c Lion) *elementwise {
 	b1, b2 := or(c.Beta1, 0.9), or(c.Beta2, 0.99)
-	return &elementwise{fn: lionFn, names: [3]string{"mean"}, decide: func(u updating) kernels.Rule[float64] {
-		return decoupledDecay(kernels.Rule[float64]{
-			LR: u.lr, Beta1: b1, Weight1: 1 - b1, Beta2: b2, Weight2: 1 - b2, Decoupled: true,
-		}, u)
-	}}
+	return &elementwise{
+		fn: lionFn, names: [3]string{"mean"},
+		rule: kernels.Rule[float64]{Beta1: b1, Weight1: 1 - b1, Beta2: b2, Weight2: 1 - b2, Decoupled: true},
+		step: func(at stepping) stepNumbers { return stepNumbers{lr: at.lr, decay: at.factor()} },
+	}
 }
 
 // RMSprop configures the optimiser of Hinton's lecture 6e of 2012, as torch.optim.RMSprop has it.
@@ -149,19 +145,17 @@ type RMSprop struct {
 // NewRMSprop returns an optimiser as [RMSprop] says.
 func NewRMSprop[P Parameters](params P, c RMSprop) *Optimizer {
 	alpha, eps := or(c.Alpha, 0.99), or(c.Eps, 1e-8)
-	a := &elementwise{fn: rmspropFn, names: [3]string{"square"}}
+	a := &elementwise{fn: rmspropFn, names: [3]string{"square"}, rule: kernels.Rule[float64]{
+		Beta1: c.Momentum, Beta2: alpha, Weight2: 1 - alpha, Eps: eps,
+		Momentum: c.Momentum > 0, Centered: dsl.ConstBool(c.Centered),
+	}}
 	if c.Momentum > 0 {
 		a.names[1] = "momentum"
 	}
 	if c.Centered {
 		a.names[2] = "mean"
 	}
-	a.decide = func(u updating) kernels.Rule[float64] {
-		return kernels.Rule[float64]{
-			LR: u.lr, Decay: u.decay, Beta1: c.Momentum, Beta2: alpha, Weight2: 1 - alpha, Eps: eps,
-			Extra: dsl.ConstBool(c.Centered), Momentum: c.Momentum > 0,
-		}
-	}
+	a.step = func(at stepping) stepNumbers { return stepNumbers{lr: at.lr, decay: at.decay} }
 	return newOptimizer("rmsprop", params, a, or(c.LR, 1e-2), c.WeightDecay)
 }
 
@@ -177,10 +171,9 @@ type Adagrad struct {
 // NewAdagrad returns an optimiser as [Adagrad] says.
 func NewAdagrad[P Parameters](params P, c Adagrad) *Optimizer {
 	eps := or(c.Eps, 1e-10)
-	a := &elementwise{fn: adagradFn, names: [3]string{"square"}, begin: c.Begin}
-	a.decide = func(u updating) kernels.Rule[float64] {
-		lr := u.lr / (1 + float64(u.step-1)*c.LRDecay)
-		return kernels.Rule[float64]{LR: lr, Decay: u.decay, Eps: eps}
+	a := &elementwise{fn: adagradFn, names: [3]string{"square"}, begin: c.Begin, rule: kernels.Rule[float64]{Eps: eps}}
+	a.step = func(at stepping) stepNumbers {
+		return stepNumbers{lr: at.lr / (1 + float64(at.step-1)*c.LRDecay), decay: at.decay}
 	}
 	return newOptimizer("adagrad", params, a, or(c.LR, 1e-2), c.WeightDecay)
 }

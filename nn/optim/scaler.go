@@ -4,13 +4,8 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/gokiln/kiln/nn/optim/kernels"
-	"github.com/gokiln/kiln/ops"
-	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
-
-var notFiniteKernel = ops.NewGeneric("not finite", kernels.NotFinite[ops.O, ops.C])
 
 // LossScaler multiplies a loss so that gradients of type F16 are not rounded to 0, and divides what
 // updates read of them (Micikevicius et al., "Mixed Precision Training", 2018, section 3.2). The
@@ -98,14 +93,15 @@ func (s *LossScaler) step(opt *Optimizer, grads *tensor.Gradients, most float64)
 	if s.device, err = deviceOf(list); err != nil {
 		return nil, false, fmt.Errorf("%s: loss scaler: %w", opt.name, err)
 	}
-	finite, err := allFinite(list)
+	dev := cmp.Or(s.device, vars[0].Tensor().Device())
+	finite, err := allFinite(dev, list)
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", opt.name, err)
 	}
 	by := 1 / s.factor()
 	if most == 0 {
 		if finite {
-			err = opt.stepScaled(grads, tensor.From(cmp.Or(s.device, vars[0].Tensor().Device()), []float32{float32(by)}))
+			err = opt.stepScaled(grads, tensor.From(dev, []float32{float32(by)}))
 		}
 	} else {
 		var scale *tensor.Tensor
@@ -129,11 +125,7 @@ func (s *LossScaler) note(finite bool) {
 		s.Skipped++
 		return
 	}
-	interval := s.Interval
-	if interval == 0 {
-		interval = 2000
-	}
-	if s.Good++; s.Good >= interval {
+	if s.Good++; s.Good >= cmp.Or(s.Interval, 2000) {
 		s.Factor, s.Good = s.Factor*or(s.Growth, 2), 0
 	}
 }
@@ -152,38 +144,12 @@ func deviceOf(list []*tensor.Tensor) (d *tensor.Device, err error) {
 	return d, nil
 }
 
-// allFinite reports whether no gradient has an element that is infinite or NaN. It waits for them.
-func allFinite(list []*tensor.Tensor) (bool, error) {
-	blocks := 0
-	var dev *tensor.Device
-	for _, g := range list {
-		if g != nil {
-			dev, blocks = g.Device(), blocks+sumBlocks(g.Count())
-		}
-	}
-	if blocks == 0 {
-		return true, nil
-	}
-	dt := tensor.F32
-	for _, g := range list {
-		if g != nil && g.DType() == tensor.F64 {
-			dt = tensor.F64
-		}
-	}
-	parts, at := tensor.Empty(dev, dt, blocks), 0
-	for i, g := range list {
-		if g == nil {
-			continue
-		}
-		n := sumBlocks(g.Count())
-		k, err := notFiniteKernel.Of(ops.TypeArgs{O: g.DType(), C: dt})
-		if err == nil {
-			err = tensor.Launch(k, runtime.Blocks(n, kernels.SumThreads), parts, g, g.Count(), at)
-		}
-		if err != nil {
-			return false, fmt.Errorf("parameter %d: %w", i, err)
-		}
-		at += n
+// allFinite reports whether no gradient, all of which are on one device, has an element that is
+// infinite or NaN. It waits for them.
+func allFinite(dev *tensor.Device, list []*tensor.Tensor) (bool, error) {
+	parts, blocks, err := sums(notFiniteFn, dev, list)
+	if err != nil || blocks == 0 {
+		return err == nil, err
 	}
 	found, err := parts.Sum().Float64s()
 	return err == nil && found[0] == 0, err

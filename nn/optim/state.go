@@ -3,6 +3,7 @@ package optim
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/gokiln/kiln/tensor"
@@ -91,14 +92,26 @@ func (o *Optimizer) Load(state map[string]*tensor.Tensor) error {
 func (o *Optimizer) forget() {
 	for _, p := range o.params {
 		if p.step == 0 {
-			p.ready, p.states, p.master = false, nil, nil
+			p.ready, p.states, p.master, p.pack = false, nil, nil, nil
 		}
 	}
+	o.packs = slices.DeleteFunc(o.packs, func(k *pack) bool {
+		return !slices.ContainsFunc(k.members, func(p *param) bool { return p.pack == k })
+	})
 }
 
 // fits reports what a state has not, or has besides; updates is how many each variable had.
 func (o *Optimizer) fits(state map[string]*tensor.Tensor, updates []int64) error {
 	known := map[string]bool{counts: true}
+	var list []*param
+	for i, p := range o.params {
+		if updates[i] != 0 && !p.ready {
+			list = append(list, p)
+		}
+	}
+	if err := o.prepare(list); err != nil {
+		return err
+	}
 	for i, p := range o.params {
 		if updates[i] == 0 {
 			continue
@@ -131,11 +144,8 @@ func (o *Optimizer) loadCounts(state map[string]*tensor.Tensor) ([]int64, error)
 	return numbers, nil
 }
 
-// expect makes the states of a variable and compares them with those that are to be loaded.
+// expect compares the states of a variable with those that are to be loaded.
 func (o *Optimizer) expect(p *param, state map[string]*tensor.Tensor, known map[string]bool) error {
-	if err := o.prepare(p); err != nil {
-		return err
-	}
 	for name, t := range p.all() {
 		key := p.key(name)
 		known[key] = true

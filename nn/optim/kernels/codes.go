@@ -37,7 +37,7 @@ func part(x, scale float32) float32 {
 // behind them those of s1.
 //
 //kiln:kernel
-func UpdateCodes[T, O dsl.Number](t dsl.Thread, x []T, w []float32, g []O, s0, s1 []uint8, a0, a1, codes, scale []float32, r Rule[float32], s Span, f func(e Elem[float32], r Rule[float32]) Elem[float32]) {
+func UpdateCodes[T, O dsl.Number](t dsl.Thread, x []T, w []float32, g []O, s0, s1 []uint8, a0, a1, codes, scale, steps []float32, row int, r Rule[float32], s Span, f func(e Elem[float32], r Rule[float32]) Elem[float32]) {
 	block := t.BlockX()
 	i := block*CodeBlock + t.ThreadX()
 	var e Elem[float32]
@@ -53,7 +53,7 @@ func UpdateCodes[T, O dsl.Number](t dsl.Thread, x []T, w []float32, g []O, s0, s
 		if s.States > 1 {
 			e.S1 = codes[Codes+int(s1[i])] * a1[block]
 		}
-		e = f(e, r)
+		e = f(e, r.atStep(steps, row))
 	}
 	most0 := dsl.BlockMax(t, dsl.Abs(e.S0))
 	most1 := dsl.BlockMax(t, dsl.Abs(e.S1))

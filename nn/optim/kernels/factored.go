@@ -46,11 +46,11 @@ func FactoredSquares[O dsl.Number, C dsl.Real](t dsl.Thread, out []C, g []O, row
 
 // FactoredRate stores the learning rate of a variable in out[0]: relative to the root mean square
 // of its n elements, which is at least eps, and so that the root mean square of the update is at
-// most d (algorithms 5 and 6 there). Both begin as so many partial sums of squares. One block
-// computes it.
+// most d (algorithms 5 and 6 there). Both begin as so many partial sums of squares. The learning
+// rate that this is relative to is in a row of steps. One block computes it.
 //
 //kiln:kernel
-func FactoredRate[C dsl.Real](t dsl.Thread, out, values, updates []C, parts, n int, rate, eps, d C) {
+func FactoredRate[C dsl.Real](t dsl.Thread, out, values, updates, steps []C, row, parts, n int, eps, d C) {
 	var x, u C
 	for i := t.ThreadX(); i < parts; i += t.BlockDimX() {
 		x += values[i]
@@ -59,7 +59,7 @@ func FactoredRate[C dsl.Real](t dsl.Thread, out, values, updates []C, parts, n i
 	x, u = dsl.BlockSum(t, x), dsl.BlockSum(t, u)
 	if t.ThreadX() == 0 {
 		x, u = dsl.Sqrt(x/C(n)), dsl.Sqrt(u/C(n))
-		out[0] = rate * max(x, eps) / max(u/d, 1)
+		out[0] = steps[row*Columns+ToLR] * max(x, eps) / max(u/d, 1)
 	}
 }
 
@@ -67,7 +67,7 @@ func FactoredRate[C dsl.Real](t dsl.Thread, out, values, updates []C, parts, n i
 // the root of its second moment.
 //
 //kiln:kernel
-func FactoredUpdate[T, O dsl.Number, C dsl.Real](t dsl.Thread, x []T, w []C, g []O, rows, cols, means, scale, rate []C, eps, decay C, f Factors, n int, master dsl.ConstBool) {
+func FactoredUpdate[T, O dsl.Number, C dsl.Real](t dsl.Thread, x []T, w []C, g []O, rows, cols, means, scale, rate, steps []C, row int, eps C, f Factors, n int, master dsl.ConstBool) {
 	i := t.Global()
 	if i >= n {
 		return
@@ -78,7 +78,7 @@ func FactoredUpdate[T, O dsl.Number, C dsl.Real](t dsl.Thread, x []T, w []C, g [
 	} else {
 		v = dsl.Convert[C](x[i])
 	}
-	v = v*decay - rate[0]*factored(i, g, rows, cols, means, scale[0], eps, &f)
+	v = v*steps[row*Columns+ToDecay] - rate[0]*factored(i, g, rows, cols, means, scale[0], eps, &f)
 	x[i] = dsl.Convert[T](v)
 	if master {
 		w[i] = v

@@ -2,23 +2,48 @@ package kernels
 
 import "github.com/gokiln/kiln/dsl"
 
-// SumThreads is the size of the blocks of [Squares] and [Norm].
+// SumThreads is the size of the blocks of [Sums] and [Norm].
 const SumThreads = 256
 
-// Squares stores the sums of the squares of the elements of g that each block takes, in out from
-// at on. Blocks go through the elements in a grid-stride loop.
+// SumParts says what each tensor of a launch of [Sums] has.
+type SumParts struct {
+	End [Together]int32 // the block behind its last one
+	At  [Together]int32 // where its sums are
+	N   [Together]int   // its elements
+}
+
+// Sums stores sums of f of the elements of tensors: the sum of each block in out, from where those
+// of its tensor are on. Blocks go through the elements of a tensor in a grid-stride loop.
 //
 //kiln:kernel
-func Squares[O dsl.Number, C dsl.Real](t dsl.Thread, out []C, g []O, n, at int) {
+func Sums[O dsl.Number, C dsl.Real](t dsl.Thread, out []C, gs Slices[O], p SumParts, f func(x C) C) {
+	block := int32(t.BlockX())
+	g, from, end, at, n := gs.S0, int32(0), p.End[0], p.At[0], p.N[0]
+	for k := 1; k < Together; k++ {
+		if block >= p.End[k-1] {
+			g, from, end, at, n = gs.at(k), p.End[k-1], p.End[k], p.At[k], p.N[k]
+		}
+	}
 	var sum C
-	for i := t.Global(); i < n; i += t.GlobalSize() {
-		x := dsl.Convert[C](g[i])
-		sum += x * x
+	threads := t.BlockDimX()
+	for i := int(block-from)*threads + t.ThreadX(); i < n; i += int(end-from) * threads {
+		sum += f(dsl.Convert[C](g[i]))
 	}
 	sum = dsl.BlockSum(t, sum)
 	if t.ThreadX() == 0 {
-		out[at+t.BlockX()] = sum
+		out[at+block-from] = sum
 	}
+}
+
+// Square is x².
+func Square[C dsl.Real](x C) C { return x * x }
+
+// NotFinite is 1 where x is infinite or NaN, and else 0.
+func NotFinite[C dsl.Real](x C) C {
+	if dsl.IsNaN(x) || dsl.IsInf(x, 0) {
+		return 1
+	}
+	return 0
 }
 
 // Norm stores the square root of the sum of n partial sums in out[0], and in out[1] the factor that
@@ -46,23 +71,6 @@ func Scale[O dsl.Number, C dsl.Real](t dsl.Thread, out, g []O, scale []C, n int)
 	by := scale[0]
 	if i := t.Global(); i < n {
 		out[i] = dsl.Convert[O](dsl.Convert[C](g[i]) * by)
-	}
-}
-
-// NotFinite stores, in out from at on, how many elements of g that each block takes are infinite or
-// NaN: as [Squares] stores sums.
-//
-//kiln:kernel
-func NotFinite[O dsl.Number, C dsl.Real](t dsl.Thread, out []C, g []O, n, at int) {
-	var sum C
-	for i := t.Global(); i < n; i += t.GlobalSize() {
-		if x := dsl.Convert[C](g[i]); dsl.IsNaN(x) || dsl.IsInf(x, 0) {
-			sum++
-		}
-	}
-	sum = dsl.BlockSum(t, sum)
-	if t.ThreadX() == 0 {
-		out[at+t.BlockX()] = sum
 	}
 }
 

@@ -13,18 +13,18 @@ func decayed[C dsl.Real](e Elem[C], r Rule[C]) Elem[C] {
 }
 
 // SGD is stochastic gradient descent. S0 is the momentum, which begins as the gradient; Weight1 is 1
-// less the dampening. Extra is Nesterov's momentum (Sutskever et al., "On the importance of
-// initialization and momentum in deep learning", 2013).
+// less the dampening. Nesterov's momentum is that of Sutskever et al., "On the importance of
+// initialization and momentum in deep learning", 2013.
 func SGD[C dsl.Real](e Elem[C], r Rule[C]) Elem[C] {
 	e = decayed(e, r)
 	g := e.G
 	if r.Momentum {
-		if r.First {
+		if r.First != 0 {
 			e.S0 = g
 		} else {
 			e.S0 = r.Beta1*e.S0 + r.Weight1*g
 		}
-		if r.Extra {
+		if r.Nesterov {
 			g += r.Beta1 * e.S0
 		} else {
 			g = e.S0
@@ -36,14 +36,14 @@ func SGD[C dsl.Real](e Elem[C], r Rule[C]) Elem[C] {
 
 // Adam is the update of Kingma and Ba, "Adam: A Method for Stochastic Optimization", 2015,
 // algorithm 1, with the decay of Loshchilov and Hutter, "Decoupled Weight Decay Regularization",
-// 2019, where it is decoupled. S0 and S1 are the moments; with Extra S2 is the largest second
+// 2019, where it is decoupled. S0 and S1 are the moments; with AMSGrad S2 is the largest second
 // moment so far (Reddi, Kale and Kumar, "On the Convergence of Adam and Beyond", 2018).
 func Adam[C dsl.Real](e Elem[C], r Rule[C]) Elem[C] {
 	e = decayed(e, r)
 	e.S0 += r.Weight1 * (e.G - e.S0)
 	e.S1 = r.Beta2*e.S1 + r.Weight2*e.G*e.G
 	v := e.S1
-	if r.Extra {
+	if r.AMSGrad {
 		e.S2 = max(e.S2, v)
 		v = e.S2
 	}
@@ -68,13 +68,13 @@ func Lion[C dsl.Real](e Elem[C], r Rule[C]) Elem[C] {
 }
 
 // RMSprop is the update of Hinton, "Neural Networks for Machine Learning", lecture 6e, 2012: S0 is
-// the mean of squares, S1 the momentum, and with Extra S2 is the mean, whose square is subtracted
+// the mean of squares, S1 the momentum, and where it is centred S2 is the mean, whose square is subtracted
 // (Graves, "Generating Sequences With Recurrent Neural Networks", 2013, equations 38 to 45).
 func RMSprop[C dsl.Real](e Elem[C], r Rule[C]) Elem[C] {
 	e = decayed(e, r)
 	e.S0 = r.Beta2*e.S0 + r.Weight2*e.G*e.G
 	v := e.S0
-	if r.Extra {
+	if r.Centered {
 		e.S2 += r.Weight2 * (e.G - e.S2)
 		v -= e.S2 * e.S2
 	}
