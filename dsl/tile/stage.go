@@ -71,6 +71,7 @@ type loader[T dsl.Number] struct {
 	down       int // from row to row
 	along      int // from one k to the next, or from one chunk of them
 	right      int // from one panel to the next
+	page       int // from one page to the next
 }
 
 // newLoader divides the chunks of a factor among threads: eight have a row of 128 bytes.
@@ -94,7 +95,14 @@ func newLoader[T dsl.Number](t dsl.Thread, f Factor[T], b layout, vec dsl.ConstB
 		m.down, m.along, m.right = f.Along, f.Along, panel*n*f.Across
 		m.src = f.At + m.chunk*n*f.Across
 	}
-	m.src += m.row*m.down + m.panel*m.right
+	m.src += m.panel * m.right
+	if f.Page > 0 {
+		if m.page = f.PageStride; vec {
+			m.page /= n
+		}
+	} else {
+		m.src += m.row * m.down
+	}
 	return m
 }
 
@@ -107,8 +115,12 @@ func (m *loader[T]) load(to []T, base, k, limit int) {
 	if bool(m.vec) && m.b.order == AlongK {
 		src = m.src + k/n
 	}
+	number := m.f.First + m.row // of the row, if there are pages
 	if m.b.order == AcrossK {
 		rows, cols = cols, rows
+		if m.f.Page > 0 {
+			src, number = m.src, number+k
+		}
 	}
 	panels := int(m.b.length) / (panel * n)
 	down, right := min(m.step, height), max(m.step/height, 1) // from one chunk to the next
@@ -131,14 +143,27 @@ func (m *loader[T]) load(to []T, base, k, limit int) {
 			if down%panel != 0 {
 				at += (m.chunk ^ m.b.swizzle(m.row+r)) - (m.chunk ^ m.b.swizzle(m.row))
 			}
-			if m.vec {
-				copyChunk(to, at, m.f.Mem, from, m.row+r < there, m.b.chunk)
+			place := from
+			if m.f.Page > 0 {
+				place += m.inPage(number+r, m.row+r < there)
 			} else {
-				m.loadEach(to, at*n, from, m.row+r < there, cols-first)
+				from += down * m.down
 			}
-			from += down * m.down
+			if m.vec {
+				copyChunk(to, at, m.f.Mem, place, m.row+r < there, m.b.chunk)
+			} else {
+				m.loadEach(to, at*n, place, m.row+r < there, cols-first)
+			}
 		}
 	}
+}
+
+// inPage returns where a row of pages begins, if it is there.
+func (m *loader[T]) inPage(row int, there bool) int {
+	if !there {
+		return 0
+	}
+	return int(m.f.Pages[row/int(m.f.Page)])*m.page + row%int(m.f.Page)*m.down
 }
 
 // loadEach loads the elements of a chunk one by one: as many of a row as there are.

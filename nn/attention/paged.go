@@ -137,6 +137,9 @@ func (c *Paged) Attend(q *tensor.Tensor, list []*Sequence, o Options) *tensor.Te
 	if err := c.checkQueries(q, list, &o); err != nil {
 		return tensor.Fail(op, err)
 	}
+	if out, ok := c.onePaged(op, q, list, o); ok {
+		return out
+	}
 	parts := make([]*tensor.Tensor, len(list))
 	for i, s := range list {
 		one := o

@@ -20,6 +20,9 @@ func VarLen(q, k, v *tensor.Tensor, endsQ, endsK []int, o Options) *tensor.Tenso
 	if err := checkVarLen(q, k, v, endsQ, endsK, &o); err != nil {
 		return tensor.Fail(op, err)
 	}
+	if out, ok := oneVarLen(op, q, k, v, endsQ, endsK, o); ok {
+		return out
+	}
 	parts := make([]*tensor.Tensor, 0, len(endsQ))
 	for i := range len(endsQ) - 1 {
 		one := o

@@ -23,7 +23,26 @@ type Problem struct {
 	Q, K, V, Mask, Slopes, Sinks ops.View
 	Scale, SoftCap               float64 // SoftCap 0 is none
 	Left, Right                  int     // how far from its position a query attends
+
+	// Sequences are where the keys of each batch are and how many it has, nil if they are those of K
+	// and V from the first one on. There is no mask then.
+	Sequences []Sequence
+
+	// Packed says that the queries of the sequences are one behind the other: queries and the result are
+	// (heads of keys, tokens, heads of queries of each, d), log-sum-exps (heads of keys, tokens, heads
+	// of queries of each), and keys and values have one batch.
+	Packed bool
+
+	// Pages are the pages of all sequences, if keys and values are in pages of PageTokens tokens: K and V
+	// are (pages, heads of keys, PageTokens, size) then.
+	Pages      []int32
+	PageTokens int
 }
+
+// Sequence is a batch of a [Problem]. It has Keys keys, and if the problem is Packed Queries queries.
+// Query is how many of the queries are before its own; Key how many of the keys, or, if keys are in
+// pages, where in Pages its own begin.
+type Sequence struct{ Query, Queries, Key, Keys int }
 
 // MaxSize is the largest size of values that a block has sums of.
 const MaxSize = 256
@@ -42,33 +61,40 @@ func Fits(d *runtime.Device, t dtype.DType) bool {
 
 // Forward stores the result, of the type of the queries, and the log-sum-exps, of the type that
 // sums are in; both are contiguous, as are the queries. Values of more than [MaxSize] numbers, and
-// operands whose last dimension is not contiguous, are errors of kind [jit.ErrUnsupported].
+// operands whose last dimension is not contiguous, are errors of kind [jit.ErrUnsupported], and
+// sequences that the operands do not have of kind ErrShape of package layout.
 func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
-	q := p.Q.Layout.Shape()
 	info := ops.DeviceInfo(s.Device())
 	if !p.Q.Layout.IsContiguous() || !p.lines() {
 		return fmt.Errorf("attention: %w: operands are not contiguous along their last dimension", jit.ErrUnsupported)
 	}
-	c, then, err := p.configs(&info)
+	w, err := p.tiles(&info)
 	if err != nil {
 		return err
 	}
+	if err := p.checkSequences(); err != nil {
+		return fmt.Errorf("attention: %w", err)
+	}
 	problem, f, bits, bias := p.inKernel()
-	problem.Tiles = (problem.Rows + int(c.M) - 1) / int(c.M)
-	blocks := problem.Tiles * q[0] * q[1]
+	problem.Tiles = (problem.Rows + int(w.M) - 1) / int(w.M)
+	table, blocks := p.table(&problem, int(w.M))
 	if blocks == 0 {
 		return nil
 	}
-	problem.AllRows = problem.Rows * q[0] * q[1]
-	problem.Splits = splits(&info, blocks, problem.Keys, p.Q.DType.Size(), &c, &then)
+	problem.Splits = splits(&info, blocks, problem.Keys, p.Q.DType.Size(), &w)
 	f.Split = problem.Splits > 1
+	numbers, err := upload(s, table)
+	if err != nil {
+		return err
+	}
+	defer numbers.Free(s)
 	return p.inParts(s, out, logs, &problem, func(parts, logs runtime.SliceHeader) error {
 		d, sum := p.Q.DType, p.Q.DType.Compute()
-		g := runtime.Grid{Blocks: runtime.Dim3{X: blocks * problem.Splits}, Threads: runtime.Dim3{X: int(c.Warps()) * info.WarpSize}}
-		hs := [10]runtime.SliceHeader{out.Header(), parts, logs, p.Q.Header(), p.K.Header(), p.V.Header(), header(bits), header(bias), header(p.Slopes), header(p.Sinks)}
+		g := runtime.Grid{Blocks: runtime.Dim3{X: blocks * problem.Splits}, Threads: runtime.Dim3{X: int(w.Down) * info.WarpSize}}
+		hs := [11]runtime.SliceHeader{out.Header(), parts, logs, p.Q.Header(), p.K.Header(), p.V.Header(), header(bits), header(bias), header(p.Slopes), header(p.Sinks), {Buf: numbers.Buf, Len: len(table)}}
 		word := lowest(sum)
 		return forward.Launch(s, ops.TypeArgs{T: d}, g, ops.SliceArg(d, &hs[0]), ops.SliceArg(sum, &hs[1]), ops.SliceArg(sum, &hs[2]), ops.SliceArg(d, &hs[3]), ops.SliceArg(d, &hs[4]), ops.SliceArg(d, &hs[5]),
-			ops.SliceArg(dtype.U8, &hs[6]), ops.SliceArg(sum, &hs[7]), ops.SliceArg(sum, &hs[8]), ops.SliceArg(sum, &hs[9]), problem, ops.ScalarArg(sum, &word), f, c, then)
+			ops.SliceArg(dtype.U8, &hs[6]), ops.SliceArg(sum, &hs[7]), ops.SliceArg(sum, &hs[8]), ops.SliceArg(sum, &hs[9]), ops.SliceArg(dtype.I32, &hs[10]), problem, ops.ScalarArg(sum, &word), f, w)
 	})
 }
 
@@ -78,30 +104,25 @@ func lowest(d dtype.DType) uint64 {
 	return x.Bits()
 }
 
-// configs chooses the tiles of scores and of results.
-func (p *Problem) configs(info *runtime.Info) (c, then tile.Config, err error) {
-	d := p.Q.DType
-	size := d.Size()
-	chunk, k := dsl.ConstInt(16/size), dsl.ConstInt(tile.RowBytes/size)
-	wide := max(k, dsl.ConstInt(info.WarpSize))
-	dv := p.V.Layout.Shape()[3]
-	if dv > MaxSize {
-		return c, then, fmt.Errorf("attention: %w: values of %d numbers", jit.ErrUnsupported, dv)
-	}
-	c = tile.Config{M: rowsOfTile, N: max(64, wide), K: k, Down: 2, Across: 1, Stages: 2, Chunk: chunk}
-	if ops.TraitsOf(info).WarpBlocks {
-		c.M, c.N, c.Down = 16, wide, 1
-	}
-	then = c
-	then.B = tile.AcrossK
-	then.N = max((dsl.ConstInt(dv)+wide-1)/wide*wide, wide)
+// tiles chooses the tiles of scores and of results.
+func (p *Problem) tiles(info *runtime.Info) (w kernels.ForwardTiles, err error) {
+	size := p.Q.DType.Size()
 	n := 16 / size
-	q := p.Q.Layout.Shape()
-	c.AVec = dsl.ConstBool(q[4]%n == 0 && aligned(p.Q, n))
-	c.BVec = dsl.ConstBool(q[4]%n == 0 && aligned(p.K, n))
-	then.AVec, then.BVec = true, dsl.ConstBool(dv%n == 0 && aligned(p.V, n))
-	if need := sharedElements(&c, &then) * size; need > info.SharedPerBlock {
-		return c, then, fmt.Errorf("attention: %w: a block needs %d bytes of shared memory, %s has %d", jit.ErrUnsupported, need, info.Name, info.SharedPerBlock)
+	wide := dsl.ConstInt(max(tile.RowBytes/size, info.WarpSize))
+	d, dv := p.K.Layout.Shape()[3], p.V.Layout.Shape()[3]
+	if dv > MaxSize {
+		return w, fmt.Errorf("attention: %w: values of %d numbers", jit.ErrUnsupported, dv)
 	}
-	return c, then, nil
+	w = kernels.ForwardTiles{M: rowsOfTile, N: max(64, wide), Down: 2, Stages: 2, Chunk: dsl.ConstInt(n)}
+	if ops.TraitsOf(info).WarpBlocks {
+		w.M, w.N, w.Down = 16, wide, 1
+	}
+	w.DV = max((dsl.ConstInt(dv)+wide-1)/wide*wide, wide)
+	w.QVec = dsl.ConstBool(d%n == 0 && aligned(p.Q, n))
+	w.KVec = dsl.ConstBool(d%n == 0 && aligned(p.K, n))
+	w.VVec = dsl.ConstBool(dv%n == 0 && aligned(p.V, n))
+	if need := w.Shared() * size; need > info.SharedPerBlock {
+		return w, fmt.Errorf("attention: %w: a block needs %d bytes of shared memory, %s has %d", jit.ErrUnsupported, need, info.Name, info.SharedPerBlock)
+	}
+	return w, nil
 }

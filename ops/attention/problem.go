@@ -1,6 +1,8 @@
 package attention
 
 import (
+	"slices"
+
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/attention/kernels"
@@ -11,16 +13,21 @@ import (
 // inKernel returns a problem as kernels have it, but for the number of tiles, and its mask as one of
 // bits or one that is added.
 func (p *Problem) inKernel() (k kernels.Problem, f kernels.Features, bits, bias ops.View) {
-	q, v := p.Q.Layout.Shape(), p.V.Layout.Shape()
+	n := p.sizes()
 	k = kernels.Problem{
-		Rows: q[2] * q[3], S: q[3], Keys: v[2], D: q[4], DV: v[3], Heads: q[1],
-		Off: v[2] - q[3], Left: p.Left, Right: p.Right,
+		Rows: n.groups * n.s, S: n.s, Keys: n.keys, D: n.d, DV: n.dv, Heads: n.heads, Groups: n.groups,
+		Off: n.keys - n.s, Left: p.Left, Right: p.Right, Tokens: n.tokens,
 		K: lines(p.K), V: lines(p.V), Mask: strides(p.Mask), Slopes: strides(p.Slopes), Sinks: strides(p.Sinks),
 		Scale: p.Scale, Cap: p.SoftCap,
 	}
+	k.AllRows = n.batches * n.heads * k.Rows
+	if p.Packed {
+		k.AllRows = n.heads * n.tokens * n.groups
+	}
 	f = kernels.Features{
-		Bounded: p.Left < v[2] && k.Off+q[3]-1-p.Left > 0 || k.Off+p.Right+1 < v[2],
+		Bounded: dsl.ConstBool(p.bounded(n)),
 		Capped:  p.SoftCap != 0, ALiBi: dsl.ConstBool(p.Slopes.DType != 0), Sinks: dsl.ConstBool(p.Sinks.DType != 0),
+		Ragged: p.Sequences != nil, Packed: dsl.ConstBool(p.Packed), Page: dsl.ConstInt(p.PageTokens),
 	}
 	switch p.Mask.DType {
 	case 0:
@@ -30,6 +37,45 @@ func (p *Problem) inKernel() (k kernels.Problem, f kernels.Features, bits, bias 
 		bias, f.Mask = p.Mask, kernels.AddedMask
 	}
 	return k, f, bits, bias
+}
+
+// sizes are those of a problem: s and keys are the most that a batch has, and tokens the queries of all.
+type sizes struct{ batches, heads, groups, s, keys, d, dv, tokens int }
+
+func (p *Problem) sizes() (n sizes) {
+	q, v := p.Q.Layout.Shape(), p.V.Layout.Shape()
+	n = sizes{batches: q[0], heads: q[1], groups: q[2], s: q[len(q)-2], d: q[len(q)-1], keys: v[2], dv: v[3]}
+	if p.Packed {
+		n.batches, n.heads, n.tokens, n.groups, n.s = len(p.Sequences), q[0], q[1], q[2], 0
+	}
+	if p.Sequences == nil {
+		return n
+	}
+	n.keys = 0
+	for _, s := range p.Sequences {
+		n.keys = max(n.keys, s.Keys)
+		if p.Packed {
+			n.s = max(n.s, s.Queries)
+		}
+	}
+	return n
+}
+
+// bounded reports whether there are queries that do not attend to all keys, by their positions.
+func (p *Problem) bounded(n sizes) bool {
+	bounded := func(s, keys int) bool {
+		off := keys - s
+		return p.Left < keys && off+s-1-p.Left > 0 || off+p.Right+1 < keys
+	}
+	if p.Sequences == nil {
+		return bounded(n.s, n.keys)
+	}
+	return slices.ContainsFunc(p.Sequences, func(s Sequence) bool {
+		if p.Packed {
+			return bounded(s.Queries, s.Keys)
+		}
+		return bounded(n.s, s.Keys)
+	})
 }
 
 // aligned reports whether all rows of a view begin at chunks of n elements.

@@ -1,7 +1,6 @@
 package attention
 
 import (
-	"github.com/gokiln/kiln/dsl/tile"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/attention/kernels"
 	"github.com/gokiln/kiln/runtime"
@@ -20,28 +19,23 @@ const (
 
 // splits returns how many blocks share the keys of each tile of rows: one where there are as many
 // blocks as multiprocessors, and else as many as all multiprocessors take at a time.
-func splits(info *runtime.Info, blocks, keys, size int, c, then *tile.Config) int {
+func splits(info *runtime.Info, blocks, keys, size int, w *kernels.ForwardTiles) int {
 	if blocks >= info.Units {
 		return 1
 	}
-	slots := info.Units * resident(info, size, c, then)
-	return max(1, min(slots/blocks, keys/(leastTiles*int(c.N)), mostSplits))
+	slots := info.Units * resident(info, size, w)
+	return max(1, min(slots/blocks, keys/(leastTiles*int(w.N)), mostSplits))
 }
 
 // resident returns how many blocks a multiprocessor takes at a time, by its threads, its registers if
 // a thread has as many as it can address, and shared memory, of which a block can have about all.
-func resident(info *runtime.Info, size int, c, then *tile.Config) int {
-	threads := int(c.Warps()) * info.WarpSize
-	n := min(info.ThreadsPerUnit/threads, info.SharedPerBlock/(sharedElements(c, then)*size))
+func resident(info *runtime.Info, size int, w *kernels.ForwardTiles) int {
+	threads := int(w.Down) * info.WarpSize
+	n := min(info.ThreadsPerUnit/threads, info.SharedPerBlock/(w.Shared()*size))
 	if info.RegistersPerUnit > 0 {
 		n = min(n, info.RegistersPerUnit/(threads*256))
 	}
 	return max(n, 1)
-}
-
-// sharedElements is how many elements a block has in shared memory.
-func sharedElements(c, then *tile.Config) int {
-	return c.Shared() + int(then.Stages*then.K*then.N+c.M*c.N)
 }
 
 // inParts calls launch with the log-sum-exps that the kernel stores, and memory for its parts if

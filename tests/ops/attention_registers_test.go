@@ -48,6 +48,14 @@ func attentions() map[string]func(p *attention.Problem, view func(d dtype.DType,
 		", sinks, mask, slopes": func(p *attention.Problem, v view) {
 			p.SoftCap, p.Sinks, p.Slopes, p.Mask = 2, v(dtype.F32, 1, 8, 4, 1, 1), v(dtype.F32, 1, 8, 4, 1, 1), v(dtype.F32, 1, 1, 1, 64, 4096)
 		},
+		", pages, splits": func(p *attention.Problem, v view) {
+			p.Q, p.K, p.V = v(p.Q.DType, 1, 8, 4, 1, 128), v(p.Q.DType, 64, 8, 16, 128), v(p.Q.DType, 64, 8, 16, 128)
+			p.PageTokens, p.Pages, p.Sequences = 16, make([]int32, 32), []attention.Sequence{{Keys: 500}}
+		},
+		", packed, causal": func(p *attention.Problem, v view) {
+			p.Q, p.Packed, p.Right = v(p.Q.DType, 8, 64, 4, 128), true, 0
+			p.Sequences = slices.Repeat([]attention.Sequence{{Queries: 60, Keys: 100}}, 20)
+		},
 	}
 }
 

@@ -58,3 +58,39 @@ func TestAttentionSplits(t *testing.T) {
 		require.InDeltaSlice(t, wantLSE, gotLSE, 1e-3, "%v", d)
 	}
 }
+
+// TestAttentionSequences has keys in pages, and packed sequences.
+func TestAttentionSequences(t *testing.T) {
+	list := devices(t)
+	cpu := list[0]
+	const heads, size, page = 2, 40, 8
+	lengths := []int{19, 0, 1, 170}
+	ends := []int{0, 19, 19, 20, 190}
+	k, v := tensor.Randn(cpu, tensor.F32, 0, 1, ends[4], heads, size), tensor.Randn(cpu, tensor.F32, 0, 1, ends[4], heads, size)
+	q, packed := tensor.Randn(cpu, tensor.F32, 0, 1, 4, 6, 2, size), tensor.Randn(cpu, tensor.F32, 0, 1, ends[4], 6, size)
+	on := func(d *tensor.Device, dt, as tensor.DType) (paged, varLen []float32) {
+		in := func(x *tensor.Tensor) *tensor.Tensor { return x.Cast(as).Cast(dt).To(d) }
+		c, err := attention.NewPaged(d, dt, attention.Pages{Count: 30, Tokens: page, Heads: heads, KeySize: size, ValueSize: size})
+		require.NoError(t, err)
+		var all []*attention.Sequence
+		for i := range lengths {
+			all = append(all, c.Open())
+			other := c.Open() // its page is between those of the others
+			require.NoError(t, other.Append(in(k).Narrow(0, 0, 1).Transpose(0, 1), in(v).Narrow(0, 0, 1).Transpose(0, 1)))
+			of := func(x *tensor.Tensor) *tensor.Tensor { return in(x).Narrow(0, ends[i], lengths[i]).Transpose(0, 1) }
+			require.NoError(t, all[i].Append(of(k), of(v)))
+			other.Close()
+		}
+		o := attention.Options{Causal: true}
+		y := c.Attend(in(q), all, o).To(cpu).Cast(tensor.F32)
+		z := attention.VarLen(in(packed), in(k), in(v), ends, ends, o).To(cpu).Cast(tensor.F32)
+		return values(t, y), values(t, z)
+	}
+	for i, d := range list[2:] {
+		dt := []tensor.DType{tensor.BF16, tensor.F16}[i%2]
+		paged, varLen := on(cpu, tensor.F32, dt)
+		gotPaged, gotVarLen := on(d, dt, dt)
+		require.InDeltaSlice(t, paged, gotPaged, 3e-2, "%v", d)
+		require.InDeltaSlice(t, varLen, gotVarLen, 3e-2, "%v", d)
+	}
+}

@@ -12,9 +12,13 @@ type Problem struct {
 	Rows, S     int // rows of a plane, and those of a head
 	Keys, D, DV int
 	Heads       int // planes of a batch
+	Groups      int // heads of queries of a plane
 	Tiles       int // of the rows of a plane
 	Splits      int // of the keys of a tile of rows, if Features say Split
 	AllRows     int // of all planes
+	Tokens      int // of all sequences, if Features say Packed
+	TilesAt     int // where in the table the tiles of rows are, if Features say Packed
+	PagesAt     int // where in the table the pages are, if Features say Page
 	Off         int // the position of the first query among the keys
 	Left, Right int // how far from its position a query attends, if Features say Bounded
 
@@ -37,7 +41,37 @@ type Features struct {
 	ALiBi   dsl.ConstBool
 	Sinks   dsl.ConstBool
 	Split   dsl.ConstBool // several blocks share the keys of a tile of rows
+	Ragged  dsl.ConstBool // batches have lengths of their own, see [Problem.place]
+	Packed  dsl.ConstBool // and their queries are one behind the other
+	Page    dsl.ConstInt  // keys and values are in pages of so many tokens, 0 for none
 	Mask    dsl.ConstInt  // NoMask, BoolMask or AddedMask
+}
+
+// ForwardTiles say how blocks divide products: tiles of M by N scores, and of M by DV results, of which
+// Down warps have parts. DV is as large as the values or larger.
+type ForwardTiles struct {
+	M, N, DV         dsl.ConstInt
+	Down, Stages     dsl.ConstInt
+	Chunk            dsl.ConstInt  // elements in 16 bytes
+	QVec, KVec, VVec dsl.ConstBool // rows of queries, keys and values are whole chunks, and aligned
+}
+
+// scores is the configuration of the product of queries and keys.
+func (w *ForwardTiles) scores() tile.Config {
+	return tile.Config{M: w.M, N: w.N, K: tile.RowBytes / 16 * w.Chunk, Down: w.Down, Across: 1, Stages: w.Stages, Chunk: w.Chunk, AVec: w.QVec, BVec: w.KVec}
+}
+
+// values is the configuration of the product of scores and values.
+func (w *ForwardTiles) values() tile.Config {
+	c := w.scores()
+	c.N, c.B, c.AVec, c.BVec = w.DV, tile.AcrossK, true, w.VVec
+	return c
+}
+
+// Shared is how many elements a block has in shared memory.
+func (w *ForwardTiles) Shared() int {
+	c, then := w.scores(), w.values()
+	return c.Shared() + int(then.Stages*then.K*then.N+c.M*c.N)
 }
 
 // The masks.
@@ -58,26 +92,24 @@ const (
 // all planes), from which [Combine] makes the result (Flash-Decoding: Dao, Haziza, Massa and Sizov,
 // 2023). Sinks take part in the first of them.
 //
+// table says where the queries, keys and pages of batches are, if Features say Ragged.
+//
 //kiln:kernel
-//kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Bulk=false cfg.Cluster=1 cfg.OutSize=0 cfg.Promote=0 then.M=16 then.N=64 then.K=16 then.Down=1 then.Across=1 then.Stages=2 then.Chunk=2 then.A=0 then.B=1 then.Bulk=false then.Cluster=1 then.OutSize=0 then.Promote=0 cfg.AVec=true cfg.BVec=true then.AVec=true then.BVec=true f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=true f.Split=true f.Mask=1,2
-func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, parts, logs []C, q, k, v []T, bits []uint8, bias, slopes, sinks []C, p Problem, lowest C, f Features, cfg, then tile.Config) {
+//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=true f.Split=true f.Ragged=true f.Packed=true f.Page=16 f.Mask=1,2 w.M=16 w.N=64 w.DV=64 w.Down=1 w.Stages=2 w.Chunk=2 w.QVec=true w.KVec=true w.VVec=true
+func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, parts, logs []C, q, k, v []T, bits []uint8, bias, slopes, sinks []C, table []int32, p Problem, lowest C, f Features, w ForwardTiles) {
+	cfg, then := w.scores(), w.values()
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	mad := func(a, b, c C) C { return dsl.FMA(a, b, c) }
 	add, larger := func(a, b C) C { return a + b }, func(a, b C) C { return max(a, b) }
-	at, split := t.BlockX(), 0
-	if f.Split {
-		at, split = at/p.Splits, at%p.Splits
-	}
-	plane, row := at/p.Tiles, at%p.Tiles*int(cfg.M)
-	batch, head := plane/p.Heads, plane%p.Heads
+	b := p.place(t, table, int(cfg.M), &f)
+	batch, head, row := b.batch, b.head, b.row
 	rows := tile.Rows[T, C](t, &cfg)
 	most, total, top, change := dsl.LocalSlice[C](rows), dsl.LocalSlice[C](rows), dsl.LocalSlice[C](rows), dsl.LocalSlice[C](rows)
 	slope, position, index, masks := dsl.LocalSlice[C](rows), dsl.LocalSlice[int32](rows), dsl.LocalSlice[int32](rows), dsl.LocalSlice[int](rows)
 	tile.EachRow(t, q, total, &cfg, func(r, i int, first bool) {
-		r = min(row+r, p.Rows-1)
-		group, query := r/p.S, r%p.S
+		group, query := p.query(min(row+r, p.Rows-1), f.Packed)
 		most[i], index[i], position[i] = lowest, int32(i), int32(query+p.Off)
-		if bool(f.Sinks) && split == 0 {
+		if bool(f.Sinks) && b.split == 0 {
 			most[i] = sinks[batch*p.Sinks.Batch+head*p.Sinks.Head+group*p.Sinks.Group]
 			if first {
 				total[i] = 1
@@ -90,18 +122,33 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, parts, logs []C, q
 			masks[i] = batch*p.Mask.Batch + head*p.Mask.Head + group*p.Mask.Group + query*p.Mask.Row
 		}
 	})
-	begin, end := p.keys(row, int(cfg.M), f.Bounded)
+	begin, end := p.keysOf(row, int(cfg.M), &f)
 	if f.Split {
-		begin, end = part(begin, end, split, p.Splits, int(cfg.N))
+		begin, end = part(begin, end, b.split, p.Splits, int(cfg.N))
 	}
-	first := split*p.AllRows + plane*p.Rows // row of what is stored
+	first := b.split*p.AllRows + b.base // row of what is stored
 	scale, limit := C(p.Scale), C(p.Cap)
 	sums := dsl.LocalSlice[C](then.Sums(t))
-	queries := tile.Factor[T]{Mem: q, At: (plane*p.Rows + row) * p.D, Limit: p.Rows - row, Across: p.D, Along: 1}
-	keys, values := batch*p.K.Batch+head*p.K.Head, batch*p.V.Batch+head*p.V.Head
+	queries := tile.Factor[T]{Mem: q, At: (b.base + row) * p.D, Limit: p.Rows - row, Across: p.D, Along: 1}
+	keys := tile.Factor[T]{Mem: k, At: head * p.K.Head, Across: p.K.Key, Along: 1}
+	values := tile.Factor[T]{Mem: v, At: head * p.V.Head, Limit: p.DV, Across: 1, Along: p.V.Key}
+	if f.Page > 0 {
+		keys.Page, keys.Pages, keys.PageStride = f.Page, table[p.PagesAt+b.key:], p.K.Batch
+		values.Page, values.Pages, values.PageStride = f.Page, table[p.PagesAt+b.key:], p.V.Batch
+	} else {
+		keys.At += batch*p.K.Batch + b.key*p.K.Key
+		values.At += batch*p.V.Batch + b.key*p.V.Key
+	}
+	keysAt, valuesAt := keys.At, values.At
 	for key := begin; key < end; key += int(cfg.N) {
+		if f.Page > 0 {
+			keys.First, values.First = key, key
+		} else {
+			keys.At, values.At = keysAt+key*p.K.Key, valuesAt+key*p.V.Key
+		}
+		keys.Limit = end - key
 		scores := dsl.LocalSlice[C](cfg.Sums(t))
-		tile.Multiply(t, scores, queries, tile.Factor[T]{Mem: k, At: keys + key*p.K.Key, Limit: end - key, Across: p.K.Key, Along: 1}, p.D, &cfg, mad)
+		tile.Multiply(t, scores, queries, keys, p.D, &cfg, mad)
 		tile.MapRows(t, q, scores, index, &cfg, func(_, c int, s C, i int32) C {
 			c += key
 			if c >= end {
@@ -138,7 +185,7 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, parts, logs []C, q
 		tile.MapRows(t, q, scores, top, &cfg, func(_, _ int, s, top C) C { return exponential(s - top) })
 		tile.FoldRows(t, q, scores, total, &cfg, add)
 		tile.MapRows(t, q, sums, change, &then, func(_, _ int, s, change C) C { return s * change })
-		tile.MultiplySums(t, sums, scores, &cfg, tile.Factor[T]{Mem: v, At: values + key*p.V.Key, Limit: p.DV, Across: 1, Along: p.V.Key}, min(end-key, int(cfg.N)), &then, mad)
+		tile.MultiplySums(t, sums, scores, &cfg, values, min(end-key, int(cfg.N)), &then, mad)
 	}
 	tile.JoinRows(t, q, total, &cfg, add)
 	tile.EachRow(t, q, sums, &cfg, func(r, i int, once bool) {
@@ -168,27 +215,6 @@ func store[T dsl.Number, C dsl.Real](out []T, parts []C, at int, x C, split dsl.
 	} else {
 		out[at] = dsl.Convert[T](x)
 	}
-}
-
-// part returns the keys of one of several splits: tiles of n keys, as many each but for the last ones.
-func part(begin, end, split, splits, n int) (first, last int) {
-	tiles := (end - begin + n - 1) / n
-	each := (tiles + splits - 1) / splits * n
-	first = begin + split*each
-	return first, min(first+each, end)
-}
-
-// keys returns the first key that a tile of rows can attend to, and the one behind the last.
-func (p *Problem) keys(row, n int, bounded dsl.ConstBool) (begin, end int) {
-	if !bounded {
-		return 0, p.Keys
-	}
-	last := min(row+n, p.Rows) - 1
-	low, high := row%p.S, last%p.S
-	if row/p.S != last/p.S { // of several heads
-		low, high = 0, p.S-1
-	}
-	return max(low+p.Off-p.Left, 0), min(high+p.Off+p.Right+1, p.Keys)
 }
 
 // inverse is 1/x, and 0 of 0: for float32 by Newton's method, as a division is a call on NVIDIA's
