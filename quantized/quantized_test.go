@@ -165,3 +165,50 @@ func TestMistakes(t *testing.T) {
 	require.Equal(t, tensor.Shape{0, 64}, empty.Dequantize(tensor.F32).Shape())
 	require.NoError(t, empty.Dequantize(tensor.F32).Err())
 }
+
+func TestQuantize(t *testing.T) {
+	set := golden.Read(t, goldenPath)
+	x, imatrix := set.F32(t, "quantize/x"), set.F32(t, "quantize/imatrix")
+	const cols = 512
+	rows := len(x) / cols
+	onEach(t, func(t *testing.T, d *tensor.Device) {
+		for _, of := range formats(d) {
+			kind := "ref"
+			if set.Has(fmt.Sprintf("%v/quantize/plain/bytes", of)) {
+				kind = "plain"
+			}
+			if of.Quantizes(false) {
+				q := quantized.Quantize(tensor.From(d, x, rows, cols), of)
+				sameBlocks(t, set, fmt.Sprintf("%v/quantize/%s", of, kind), q, 0)
+			}
+			name := fmt.Sprintf("%v/quantize/imatrix", of)
+			if !set.Has(name+"/bytes") || !of.Quantizes(true) {
+				continue
+			}
+			few := len(imatrix) / cols
+			if d.Kind() != "cpu" {
+				few = 2
+			}
+			for i := range few {
+				w := tensor.From(d, imatrix[i*cols:][:cols])
+				n := set.PerName * cols
+				q := quantized.QuantizeImportant(tensor.From(d, x[i*n:][:n], set.PerName, cols), of, w)
+				sameBlocks(t, set, name, q, i*set.PerName)
+			}
+		}
+	})
+}
+
+// sameBlocks compares with the golden blocks of a row and those behind it, where they are defined.
+func sameBlocks(t *testing.T, set *golden.Set, name string, q *quantized.Tensor, row int) {
+	t.Helper()
+	got, err := q.Bytes()
+	require.NoError(t, err, name)
+	at := row * (len(got) / q.Shape()[0])
+	want := set.Bytes(t, name+"/bytes")[at:]
+	for i, b := range got {
+		if b != want[i] && (!set.Has(name+"/defined") || set.Bytes(t, name+"/defined")[at+i] != 0) {
+			t.Fatalf("%s: byte %d is %#x, not %#x", name, at+i, b, want[i])
+		}
+	}
+}

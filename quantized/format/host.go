@@ -3,6 +3,9 @@ package format
 import (
 	"encoding/binary"
 	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -56,4 +59,84 @@ func Dequantize(dst []float32, src []byte, t Type) error {
 		}
 	}
 	return nil
+}
+
+// Quantize stores rows of cols elements as blocks in dst. Importance, of which there is one number
+// for each column, or none, weights the errors that are made small; formats that ignore it give the
+// same bytes with it. Bytes are those of the reference implementation's quantizer of files. Rows are
+// shared among all cores.
+//
+// It is an error, [ErrType], if t has no quantizer, or none without importance, and [ErrSize] if
+// lengths do not fit.
+func Quantize(dst []byte, src []float32, cols int, t Type, importance []float32) error {
+	row, err := t.RowBytes(int64(cols))
+	if err != nil {
+		return err
+	}
+	if cols <= 0 || len(src)%cols != 0 || int64(len(dst)) != int64(len(src)/max(cols, 1))*row {
+		return fmt.Errorf("%w: %d elements in rows of %d to %d bytes of %v", ErrSize, len(src), cols, len(dst), t)
+	}
+	if len(importance) != 0 && len(importance) != cols {
+		return fmt.Errorf("%w: importance of %d columns for rows of %d", ErrSize, len(importance), cols)
+	}
+	write, err := quantizerOf(t, len(importance) > 0)
+	if err != nil {
+		return err
+	}
+	inRows(len(src)/cols, func(i int) {
+		quantizeRow(dst[i*int(row):][:row], src[i*cols:][:cols], byType[t], importance, write)
+	})
+	return nil
+}
+
+// Quantizes reports whether the format has a quantizer, with importance of columns or without.
+func (t Type) Quantizes(important bool) bool {
+	_, err := quantizerOf(t, important)
+	return err == nil
+}
+
+// blockWriter writes a block, with the importance of its elements and the mean square of its row.
+type blockWriter func(out []byte, x, importance []float32, square float32)
+
+func quantizerOf(t Type, important bool) (blockWriter, error) {
+	f, err := t.Block()
+	if err != nil {
+		return nil, err
+	}
+	if w, ok := f.(Weighted); ok && important {
+		return w.QuantizeWeighted, nil
+	}
+	if q, ok := f.(Quantizer); ok {
+		return func(out []byte, x, _ []float32, _ float32) { q.Quantize(out, x) }, nil
+	}
+	return nil, fmt.Errorf("%w: %v has no quantizer (importance of columns: %v)", ErrType, t, important)
+}
+
+func quantizeRow(dst []byte, src []float32, info *Info, importance []float32, write blockWriter) {
+	var square float32
+	if len(importance) > 0 {
+		square = squares(src) / float32(len(src))
+	}
+	for b := range len(src) / info.Elems {
+		i, j := b*info.Elems, (b+1)*info.Elems
+		var w []float32
+		if len(importance) > 0 {
+			w = importance[i:j]
+		}
+		write(dst[b*info.Bytes:][:info.Bytes], src[i:j], w, square)
+	}
+}
+
+// inRows calls f for each of n rows, on all cores.
+func inRows(n int, f func(i int)) {
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	wait.Wait()
 }

@@ -24,3 +24,37 @@ func (BlockIQ4_XS) Run(d Data, at, r int) Run {
 	scale := d.U8(at+4+j>>1)>>(j&1*4)&15 | d.U16(at+2)>>(j*2)&3<<4
 	return scaled(valuesIQ4(lo), valuesIQ4(hi), d.F16(at)*float32(int32(scale)-32))
 }
+
+// Quantize searches for the scale of each group as [BlockIQ4_NL.Quantize] does.
+func (BlockIQ4_XS) Quantize(out []uint8, x []float32) { quantizeIQ4XS(out, x, x[:0]) }
+
+// QuantizeWeighted does so with importance.
+func (BlockIQ4_XS) QuantizeWeighted(out []uint8, x, importance []float32, square float32) {
+	quantizeIQ4XS(out, x, importance)
+}
+
+func quantizeIQ4XS(out []uint8, x, importance []float32) {
+	var scales [8]float32
+	var q [32]uint8
+	square := float32(squares(x) * (2.0 / 256))
+	for g := range 8 {
+		w := importance
+		if len(w) > 0 {
+			w = w[32*g : 32*g+32]
+		}
+		scales[g] = searchIQ4(x[32*g:32*g+32], w, square, 7, q[:])
+	}
+	d := -extreme(scales[:]) / 32
+	putF16(out, 0, d)
+	inv := inverse(d)
+	var low, high uint32
+	for g := range 8 {
+		l := nearestIn(inv*scales[g], -32, 31)
+		roundIQ4(q[:], x[32*g:32*g+32], inverse(d*float32(l)))
+		packNibbles(out, 8+16*g, q[:])
+		low |= uint32(l+32) & 15 << (4 * g)
+		high |= uint32(l+32) >> 4 << (2 * g)
+	}
+	put16(out, 2, high)
+	put32(out, 4, low)
+}

@@ -34,3 +34,29 @@ func halfE4M3(b uint32) float32 {
 	}
 	return math.Float32frombits(b<<20) * 0x1p119
 }
+
+// Quantize takes the largest magnitude of each group to 6, with the scale rounded.
+func (BlockNVFP4) Quantize(out []uint8, x []float32) {
+	for g := range 4 {
+		group := x[16*g : 16*g+16]
+		scale := roundE4M3(abs(extreme(group)) / 6)
+		out[g] = uint8(scale)
+		d := halfE4M3(scale)
+		for j := range 8 {
+			out[4+8*g+j] = nearestE2M1(group[j], d) | nearestE2M1(group[j+8], d)<<4
+		}
+	}
+}
+
+// roundE4M3 rounds a number that is not negative to E4M3 as the reference does: half up, denormal
+// numbers to at most 7, and those from 256 on to the largest number, 448.
+func roundE4M3(x float32) uint32 {
+	if x < 0x1p-6 {
+		return uint32(min(7, int32(float32(x*512)+0.5)))
+	}
+	const bias = 120 << 3 // the difference of the exponents' biases
+	if r := (math.Float32bits(x)>>19+1)>>1 - bias; r < 15<<3 {
+		return r
+	}
+	return 0x7E
+}

@@ -20,3 +20,21 @@ func (BlockQ1_0) Run(d Data, at, r int) Run {
 	lo, hi := spreadBits(q)<<1, spreadBits(q>>4)<<1
 	return scaled(lessBytes(lo, 1), lessBytes(hi, 1), d.F16(at))
 }
+
+// Quantize takes the mean of the magnitudes as scale.
+func (BlockQ1_0) Quantize(out []uint8, x []float32) {
+	var sum float32
+	for j := range 128 {
+		sum += abs(x[j])
+	}
+	putF16(out, 0, sum/128)
+	for i := range 16 {
+		var bits uint8
+		for j := range 8 {
+			if x[8*i+j] >= 0 {
+				bits |= 1 << j
+			}
+		}
+		out[2+i] = bits
+	}
+}

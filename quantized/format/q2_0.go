@@ -19,3 +19,17 @@ func (BlockQ2_0) Run(d Data, at, r int) Run {
 	q := d.U16(at + 2 + r*2)
 	return scaled(lessBytes(spreadPairs(q), 1), lessBytes(spreadPairs(q>>8), 1), d.F16(at))
 }
+
+// Quantize takes the largest magnitude to 1.
+func (BlockQ2_0) Quantize(out []uint8, x []float32) {
+	d := abs(extreme(x))
+	inv := inverse(d)
+	putF16(out, 0, d)
+	for i := range 16 {
+		var bits uint8
+		for j := range 4 {
+			bits |= uint8(max(0, min(3, awayInt(float32(x[4*i+j]*inv))+1))) << (2 * j)
+		}
+		out[2+i] = bits
+	}
+}

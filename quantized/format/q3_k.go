@@ -32,3 +32,126 @@ func (BlockQ3_K) Run(d Data, at, r int) Run {
 func scaleQ3K(d *Data, i, j int) uint32 {
 	return d.U8(i+j&7)>>(j>>3*4)&15 | d.U8(i+8+j&3)>>(j>>2*2)&3<<4
 }
+
+// Quantize searches for the scale of each group with the smallest error weighted by squares.
+func (BlockQ3_K) Quantize(out []uint8, x []float32) {
+	var scales [16]float32
+	var q [256]uint8
+	for g := range 16 {
+		scales[g] = searchTurns(4, x[16*g:16*g+16], q[16*g:16*g+16])
+	}
+	most := extreme(scales[:])
+	var levels [16]uint8
+	var d float32
+	if most != 0 {
+		inv := -32 / most
+		for g := range 16 {
+			levels[g] = uint8(nearestIn(inv*scales[g], -32, 31) + 32)
+		}
+		d = 1 / inv
+		packScalesQ3K(out, levels[:])
+	} else {
+		for i := range 12 {
+			out[96+i] = 0
+		}
+	}
+	finishQ3K(out, x, q[:], d, levels[:])
+}
+
+// searchTurns chooses integers q of -n to n-1, stored as q+n, and returns the scale with the
+// smallest error weighted by squares, after up to five rounds of changing single ones.
+func searchTurns(n int32, x []float32, q []uint8) float32 {
+	most := extreme(x)
+	if abs(most) < tiny {
+		clear8(q, len(x))
+		return 0
+	}
+	inv := -float32(n) / most
+	lx, l2 := fitSymmetric(n, x, x[:0], inv)
+	roundSymmetric(n, x, q, inv)
+	for range 5 {
+		var changed bool
+		if lx, l2, changed = improveTurns(n, x, q, lx, l2); !changed {
+			break
+		}
+	}
+	if l2 > 0 {
+		return lx / l2
+	}
+	return 0
+}
+
+func improveTurns(n int32, x []float32, q []uint8, lx, l2 float32) (float32, float32, bool) {
+	changed := false
+	for i := range x {
+		w := float32(x[i] * x[i])
+		wx, l := float32(w*x[i]), float32(int32(q[i])-n)
+		sx := lx - float32(wx*l)
+		if !(sx > 0) {
+			continue
+		}
+		s2 := l2 - float32(float32(w*l)*l)
+		to := nearestIn(float32(x[i]*s2)/sx, -n, n-1)
+		if to == int32(q[i])-n {
+			continue
+		}
+		l = float32(to)
+		sx += float32(wx * l)
+		s2 += float32(float32(w*l) * l)
+		if s2 > 0 && float32(float32(sx*sx)*l2) > float32(float32(lx*lx)*s2) {
+			q[i] = uint8(to + n)
+			lx, l2, changed = sx, s2, true
+		}
+	}
+	return lx, l2, changed
+}
+
+// packScalesQ3K stores 16 scales of 6 bits.
+func packScalesQ3K(out []uint8, levels []uint8) {
+	for j := range 8 {
+		out[96+j] = levels[j]&15 | levels[j+8]&15<<4
+	}
+	for j := range 4 {
+		out[104+j] = levels[j]>>4 | levels[j+4]>>4<<2 | levels[j+8]>>4<<4 | levels[j+12]>>4<<6
+	}
+}
+
+// finishQ3K stores d, rounds elements with the scales as they are stored, but those whose scale is
+// 0, and stores them.
+func finishQ3K(out []uint8, x []float32, q []uint8, d float32, levels []uint8) {
+	d = putF16(out, 108, d)
+	for g := range 16 {
+		scale := d * float32(int32(levels[g])-32)
+		if scale == 0 {
+			continue
+		}
+		for j := 16 * g; j < 16*g+16; j++ {
+			q[j] = uint8(nearestIn(x[j]/scale, -4, 3) + 4)
+		}
+	}
+	for j := range 32 {
+		var top uint8
+		for b := range 8 {
+			top |= q[32*b+j] >> 2 << b
+			q[32*b+j] &= 3
+		}
+		out[j] = top
+	}
+	packPairs(out, 32, q)
+}
+
+// QuantizeWeighted searches with importance, and for the scales of groups too.
+func (BlockQ3_K) QuantizeWeighted(out []uint8, x, importance []float32, square float32) {
+	var w, scales, sums [16]float32
+	var q [256]uint8
+	var levels [16]uint8
+	square = float32(2*squares(x)) / 256
+	for g := range 16 {
+		i, j := 16*g, 16*g+16
+		sums[g] = importantWeights(w[:], x[i:j], importance[i:j], square)
+		scales[g] = searchSymmetric(4, x[i:j], q[i:j], w[:])
+	}
+	d := searchSymmetric(32, scales[:], levels[:], sums[:])
+	packScalesQ3K(out, levels[:])
+	finishQ3K(out, x, q[:], d, levels[:])
+}

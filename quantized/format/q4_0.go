@@ -33,3 +33,24 @@ func nibbles32(d *Data, i, r int) (lo, hi uint32) {
 	shift := r >> 1 * 4
 	return d.U32(i) >> shift & lowNibbles, d.U32(i+4) >> shift & lowNibbles
 }
+
+// Quantize takes the element of the largest magnitude to -8.
+func (BlockQ4_0) Quantize(out []uint8, x []float32) {
+	d := extreme(x) / -8
+	inv := inverse(d)
+	var q [32]uint8
+	for j := range 32 {
+		q[j] = uint8(min(15, int8(float32(x[j]*inv)+8.5)))
+	}
+	putF16(out, 0, d)
+	packNibbles(out, 2, q[:])
+}
+
+// QuantizeWeighted searches for the scale with the smallest weighted error.
+func (BlockQ4_0) QuantizeWeighted(out []uint8, x, importance []float32, square float32) {
+	var w [32]float32
+	var q [32]uint8
+	importantWeights(w[:], x, importance, square)
+	putF16(out, 0, searchSymmetric(8, x, q[:], w[:]))
+	packNibbles(out, 2, q[:])
+}

@@ -1,5 +1,7 @@
 package format
 
+import "github.com/gokiln/kiln/dsl"
+
 // BlockQ4_K is [Q4_K]: 256 elements of 4 bits in groups of 32, with scales and minima of 6 bits.
 //
 //	0   d, dmin  halves
@@ -45,4 +47,101 @@ func scaleMin(d *Data, i, j int) (scale, low uint32) {
 	}
 	c := d.U8(i + 8 + j&3)
 	return c&15 | a>>6<<4, c>>4 | b>>6<<4
+}
+
+// Quantize searches for the scale and the minimum of each group with the smallest weighted error.
+func (BlockQ4_K) Quantize(out []uint8, x []float32) {
+	var q [256]uint8
+	quantizeK(out, x, q[:], 15, search{first: -1, each: 0.1, steps: 20})
+	packNibblesK(out, 16, q[:])
+}
+
+// QuantizeWeighted does so with importance, and for the scales and minima of groups too.
+func (BlockQ4_K) QuantizeWeighted(out []uint8, x, importance []float32, square float32) {
+	var q [256]uint8
+	quantizeImportantK(out, x, importance, q[:], 15)
+	packNibblesK(out, 16, q[:])
+}
+
+// quantizeK stores d, dmin and the scales, and chooses integers of 0 to n.
+func quantizeK(out []uint8, x []float32, q []uint8, n int32, s search) {
+	var w [32]float32
+	var aux [32]uint8
+	var scales, lows [8]float32
+	var mostScale, mostLow float32
+	for g := range 8 {
+		group := x[32*g : 32*g+32]
+		mean := dsl.Sqrt(squares(group) / 32)
+		for j := range 32 {
+			w[j] = mean + abs(group[j])
+		}
+		scales[g], lows[g] = searchAffine(n, group, w[:], q[32*g:32*g+32], aux[:], s)
+		if scales[g] > mostScale {
+			mostScale = scales[g]
+		}
+		if lows[g] > mostLow {
+			mostLow = lows[g]
+		}
+	}
+	var ls, lm [8]uint8
+	levelsK(ls[:], scales[:], mostScale)
+	levelsK(lm[:], lows[:], mostLow)
+	finishK(out, x, q, n, ls[:], lm[:], mostScale/63, mostLow/63)
+}
+
+// levelsK takes 8 numbers to 0 … 63, of which the largest is most.
+func levelsK(level []uint8, x []float32, most float32) {
+	var inv float32
+	if most > 0 {
+		inv = 63 / most
+	}
+	for g := range 8 {
+		level[g] = uint8(min(63, nearest(inv*x[g])))
+	}
+}
+
+func quantizeImportantK(out []uint8, x, importance []float32, q []uint8, n int32) {
+	var w [32]float32
+	var aux [32]uint8
+	var scales, lows, sums [8]float32
+	square := float32(2*squares(x)) / 256
+	for g := range 8 {
+		i, j := 32*g, 32*g+32
+		sums[g] = importantWeights(w[:], x[i:j], importance[i:j], square)
+		s := search{first: -0.9, each: 0.05, steps: 36}
+		scales[g], lows[g] = searchAffine(n, x[i:j], w[:], q[i:j], aux[:], s)
+	}
+	var ls, lm [8]uint8
+	d := searchPositive(63, scales[:], ls[:], sums[:])
+	low := searchPositive(63, lows[:], lm[:], sums[:])
+	finishK(out, x, q, n, ls[:], lm[:], d, low)
+}
+
+// finishK stores d, dmin and the scales, and rounds elements with these as they are stored, but
+// those whose scale is 0.
+func finishK(out []uint8, x []float32, q []uint8, n int32, ls, lm []uint8, d, low float32) {
+	d, low = putF16(out, 0, d), putF16(out, 2, low)
+	for g := range 4 {
+		out[4+g] = ls[g] | ls[g+4]>>4<<6
+		out[8+g] = lm[g] | lm[g+4]>>4<<6
+		out[12+g] = ls[g+4]&15 | lm[g+4]<<4
+	}
+	for g := range 8 {
+		scale := d * float32(ls[g])
+		if scale == 0 {
+			continue
+		}
+		m := low * float32(lm[g])
+		for j := 32 * g; j < 32*g+32; j++ {
+			q[j] = uint8(nearestIn((x[j]+m)/scale, 0, n))
+		}
+	}
+}
+
+// packNibblesK stores 256 numbers of 4 bits at i.
+func packNibblesK(out []uint8, i int, q []uint8) {
+	for j := range 128 {
+		at := j>>5*64 + j&31
+		out[i+j] = q[at]&15 | q[at+32]<<4
+	}
 }

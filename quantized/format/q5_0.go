@@ -23,3 +23,24 @@ func (BlockQ5_0) Run(d Data, at, r int) Run {
 	hi |= spreadBits(top>>4) << 4
 	return scaled(lessBytes(lo, 16), lessBytes(hi, 16), d.F16(at))
 }
+
+// Quantize takes the element of the largest magnitude to -16.
+func (BlockQ5_0) Quantize(out []uint8, x []float32) {
+	d := extreme(x) / -16
+	inv := inverse(d)
+	var q [32]uint8
+	for j := range 32 {
+		q[j] = uint8(min(31, int8(float32(x[j]*inv)+16.5)))
+	}
+	putF16(out, 0, d)
+	packTops(out, 2, q[:])
+}
+
+// QuantizeWeighted searches for the scale with the smallest weighted error.
+func (BlockQ5_0) QuantizeWeighted(out []uint8, x, importance []float32, square float32) {
+	var w [32]float32
+	var q [32]uint8
+	importantWeights(w[:], x, importance, square)
+	putF16(out, 0, searchSymmetric(16, x, q[:], w[:]))
+	packTops(out, 2, q[:])
+}

@@ -23,3 +23,19 @@ func (BlockQ5_1) Run(d Data, at, r int) Run {
 	hi |= spreadBits(top>>4) << 4
 	return Run{[2]uint32{lo, hi}, d.F16(at), d.F16(at + 2)}
 }
+
+// Quantize takes the smallest element to 0 and the largest to 31.
+func (BlockQ5_1) Quantize(out []uint8, x []float32) {
+	var q [32]uint8
+	d, lo := roundSpan(x, q[:], 31)
+	putF16(out, 0, d)
+	putF16(out, 2, lo)
+	packTops(out, 4, q[:])
+}
+
+// QuantizeWeighted searches for the scale and the minimum with the smallest weighted error.
+func (BlockQ5_1) QuantizeWeighted(out []uint8, x, importance []float32, square float32) {
+	var q [32]uint8
+	affineWeighted(out, x, importance, square, q[:], 31)
+	packTops(out, 4, q[:])
+}

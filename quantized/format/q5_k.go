@@ -24,3 +24,28 @@ func (BlockQ5_K) Run(d Data, at, r int) Run {
 	hi |= d.U32(h+4) >> bit & ones << 4
 	return affineK(&d, at, r>>2, lo, hi)
 }
+
+// Quantize searches for the scale and the minimum of each group with the smallest weighted error.
+func (BlockQ5_K) Quantize(out []uint8, x []float32) {
+	var q [256]uint8
+	quantizeK(out, x, q[:], 31, search{first: -0.5, each: 0.1, steps: 15})
+	packQ5K(out, q[:])
+}
+
+// QuantizeWeighted does so with importance, and for the scales and minima of groups too.
+func (BlockQ5_K) QuantizeWeighted(out []uint8, x, importance []float32, square float32) {
+	var q [256]uint8
+	quantizeImportantK(out, x, importance, q[:], 31)
+	packQ5K(out, q[:])
+}
+
+func packQ5K(out []uint8, q []uint8) {
+	for j := range 32 {
+		var top uint8
+		for b := range 8 {
+			top |= q[32*b+j] >> 4 << b
+		}
+		out[16+j] = top
+	}
+	packNibblesK(out, 48, q)
+}

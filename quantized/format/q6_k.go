@@ -25,3 +25,48 @@ func (BlockQ6_K) Run(d Data, at, r int) Run {
 	scale := d.F16(at+208) * float32(int8(d.B[at+192+r>>1]))
 	return scaled(lessBytes(lo|lo2<<4, 32), lessBytes(hi|hi2<<4, 32), scale)
 }
+
+// Quantize searches for the scale of each group with the smallest error weighted by squares.
+func (BlockQ6_K) Quantize(out []uint8, x []float32) { quantizeQ6K(out, x, x[:0]) }
+
+// QuantizeWeighted does so with importance as weights.
+func (BlockQ6_K) QuantizeWeighted(out []uint8, x, importance []float32, square float32) {
+	quantizeQ6K(out, x, importance)
+}
+
+func quantizeQ6K(out []uint8, x, w []float32) {
+	var scales [16]float32
+	var q [256]uint8
+	for g := range 16 {
+		weights := w
+		if len(w) > 0 {
+			weights = w[16*g : 16*g+16]
+		}
+		scales[g] = searchSymmetric(32, x[16*g:16*g+16], q[16*g:16*g+16], weights)
+	}
+	most := extreme(scales[:])
+	if abs(most) < tiny {
+		clear8(out, 210)
+		return
+	}
+	inv := -128 / most
+	d := putF16(out, 208, 1/inv)
+	for g := range 16 {
+		level := min(127, nearest(inv*scales[g]))
+		out[192+g] = uint8(int8(level))
+		scale := d * float32(level)
+		if scale == 0 {
+			continue
+		}
+		for j := 16 * g; j < 16*g+16; j++ {
+			q[j] = uint8(nearestIn(x[j]/scale, -32, 31) + 32)
+		}
+	}
+	for j := range 64 {
+		at := j>>5*128 + j&31
+		a, b, c, e := q[at], q[at+32], q[at+64], q[at+96]
+		i := j>>5*64 + j&31
+		out[i], out[i+32] = a&15|c<<4, b&15|e<<4
+		out[128+j] = a>>4 | b>>4<<2 | c>>4<<4 | e>>4<<6
+	}
+}

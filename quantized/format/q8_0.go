@@ -19,3 +19,13 @@ func (BlockQ8_0) Run(d Data, at, r int) Run {
 	i := at + 2 + r*8
 	return scaled(d.U32Of16(i), d.U32Of16(i+4), d.F16(at))
 }
+
+// Quantize takes the largest magnitude to 127.
+func (BlockQ8_0) Quantize(out []uint8, x []float32) {
+	d := abs(extreme(x)) / 127
+	inv := inverse(d)
+	for j := range 32 {
+		out[2+j] = uint8(int8(awayInt(float32(x[j] * inv))))
+	}
+	putF16(out, 0, d)
+}

@@ -20,3 +20,17 @@ func (BlockQ8_1) Run(d Data, at, r int) Run {
 	i := at + 4 + r*8
 	return scaled(d.U32(i), d.U32(i+4), d.F16(at))
 }
+
+// Quantize takes the largest magnitude to 127.
+func (BlockQ8_1) Quantize(out []uint8, x []float32) {
+	d := abs(extreme(x)) / 127
+	inv := inverse(d)
+	var sum int32
+	for j := range 32 {
+		q := awayInt(float32(x[j] * inv))
+		out[4+j] = uint8(int8(q))
+		sum += q
+	}
+	putF16(out, 0, d)
+	putF16(out, 2, float32(sum)*d)
+}

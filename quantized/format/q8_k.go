@@ -22,3 +22,23 @@ func (BlockQ8_K) Run(d Data, at, r int) Run {
 	i := at + 4 + r*8
 	return scaled(d.U32(i), d.U32(i+4), math.Float32frombits(d.U32(at)))
 }
+
+// Quantize takes the element of the largest magnitude to -127.
+func (BlockQ8_K) Quantize(out []uint8, x []float32) {
+	most := extreme(x)
+	var inv, d float32
+	if most != 0 {
+		inv = -127 / most
+		d = 1 / inv
+	}
+	put32(out, 0, math.Float32bits(d))
+	for g := range 16 {
+		var sum int32
+		for j := 16 * g; j < 16*g+16; j++ {
+			q := min(127, nearest(inv*x[j]))
+			out[4+j] = uint8(int8(q))
+			sum += q
+		}
+		put16(out, 260+2*g, uint32(sum)&0xFFFF)
+	}
+}

@@ -42,3 +42,27 @@ func digits(w uint32, n int) uint32 {
 }
 
 var powers = [5]uint32{1, 3, 9, 27, 81}
+
+// Quantize takes the largest magnitude to 1.
+func (BlockTQ1_0) Quantize(out []uint8, x []float32) {
+	d := abs(extreme(x))
+	inv := inverse(d)
+	for i := range 52 {
+		first, step, n := i, 32, 5
+		if i >= 32 {
+			first, step = 160+i-32, 16
+		}
+		if i >= 48 {
+			first, step, n = 240+i-48, 4, 4
+		}
+		var digits uint32
+		for j := range n {
+			digits = 3*digits + uint32(ternary(x[first+j*step], inv)+1)
+		}
+		if n == 4 {
+			digits *= 3
+		}
+		out[i] = uint8((digits*256 + 242) / 243)
+	}
+	putF16(out, 52, d)
+}

@@ -20,3 +20,25 @@ func (BlockTQ2_0) Run(d Data, at, r int) Run {
 	lo, hi := pairs(d.U32Of16(i), d.U32Of16(i+4), r)
 	return scaled(lessBytes(lo, 1), lessBytes(hi, 1), d.F16(at+64))
 }
+
+// Quantize takes the largest magnitude to 1.
+func (BlockTQ2_0) Quantize(out []uint8, x []float32) {
+	d := abs(extreme(x))
+	inv := inverse(d)
+	var q [256]uint8
+	for j := range 256 {
+		q[j] = uint8(ternary(x[j], inv)+1) & 3
+	}
+	packPairs(out, 0, q[:])
+	putF16(out, 64, d)
+}
+
+// ternary rounds x·inv, of -1 to 1, half away from zero. It is 0 where inv is infinite, as that of
+// the reference is.
+func ternary(x, inv float32) int32 {
+	v := float32(x * inv)
+	if !(abs(v) < 2) {
+		return 0
+	}
+	return awayInt(v)
+}
