@@ -46,7 +46,7 @@ func (o dequantizing) Forward(data *tensor.Tensor) *tensor.Tensor {
 	if err != nil {
 		return tensor.Fail(o.Name(), err)
 	}
-	return o.q.launch(out, k, gridOf(data.Device(), out.Count()/format.RunLen), nil)
+	return o.q.launch(out, k, gridOf(data.Device(), out.Count()/format.RunLen), nil, o.q.first)
 }
 
 // Embedding returns the rows of a tensor of two dimensions at indices, integers in any shape, in a

@@ -2,12 +2,13 @@
 // GGUF files.
 //
 // A [Tensor] is bytes on a device, a shape, and a format: a type of package quantized/format. It is
-// dequantized as a whole, [Tensor.Dequantize], or by rows, [Tensor.Embedding]. Kernels take the
-// format as a type argument, so that there is one of them for all formats.
+// made of bytes or by [Quantize], dequantized as a whole, [Tensor.Dequantize], or by rows,
+// [Tensor.Embedding], and multiplied with activations, [Tensor.Linear]. Kernels take the format as a
+// type argument, so that there is one of each for all formats.
 //
 //	w := quantized.FromBytes(dev, format.Q4_K, bytes, 4096, 14336)
-//	x := w.Dequantize(tensor.BF16)
-//	if err := x.Err(); err != nil { … }
+//	y := w.Linear(x) // of (…, 14336): (…, 4096)
+//	if err := y.Err(); err != nil { … }
 //
-// Values are those of the reference implementation bit for bit, on every device.
+// Values and blocks are those of the reference implementation bit for bit, on every device.
 package quantized

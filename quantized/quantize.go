@@ -53,7 +53,7 @@ func QuantizeImportant(x *tensor.Tensor, of format.Type, importance *tensor.Tens
 	if out.Err() != nil {
 		return failed(op, out.Err())
 	}
-	return &Tensor{of, x.Shape(), out}
+	return &Tensor{of, x.Shape(), out, 0}
 }
 
 func checkImportance(x *tensor.Tensor, of format.Type, w *tensor.Tensor) error {

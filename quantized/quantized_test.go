@@ -152,6 +152,14 @@ func TestMistakes(t *testing.T) {
 		"sticky":      {quantized.FromBytes(d, format.Q4_0, make([]byte, 17), 32).Dequantize(tensor.F32).Err(), format.ErrSize},
 		"float ids":   {ok.Embedding(tensor.Zeros(d, tensor.F32, 1), tensor.F32).Err(), tensor.ErrDType},
 		"index":       {ok.Embedding(tensor.From(d, []int32{0, 2}), tensor.F32).Exp().Err(), nil},
+		"columns":     {ok.Linear(tensor.Zeros(d, tensor.F32, 3, 63)).Err(), tensor.ErrShape},
+		"integers":    {ok.Linear(tensor.Zeros(d, tensor.I32, 3, 64)).Err(), tensor.ErrDType},
+		"one number":  {ok.Linear(tensor.Item[float32](d, 1)).Err(), tensor.ErrRank},
+		"no matrix":   {quantized.FromBytes(d, format.Q4_0, make([]byte, 18), 32).Linear(tensor.Zeros(d, tensor.F32, 32)).Err(), tensor.ErrRank},
+		"not floats":  {quantized.Quantize(tensor.Zeros(d, tensor.I32, 32), format.Q4_0).Err(), tensor.ErrDType},
+		"half block":  {quantized.Quantize(tensor.Zeros(d, tensor.F32, 4, 16), format.Q4_0).Err(), format.ErrSize},
+		"importance":  {quantized.QuantizeImportant(tensor.Zeros(d, tensor.F32, 4, 32), format.Q4_0, tensor.Zeros(d, tensor.F32, 4)).Err(), tensor.ErrShape},
+		"needs it":    {quantized.Quantize(tensor.Zeros(d, tensor.F32, 256), format.IQ2_XXS).Err(), format.ErrType},
 	} {
 		if name == "index" {
 			_, err := ok.Embedding(tensor.From(d, []int32{0, 2}), tensor.F32).Bytes()
@@ -209,6 +217,108 @@ func sameBlocks(t *testing.T, set *golden.Set, name string, q *quantized.Tensor,
 	for i, b := range got {
 		if b != want[i] && (!set.Has(name+"/defined") || set.Bytes(t, name+"/defined")[at+i] != 0) {
 			t.Fatalf("%s: byte %d is %#x, not %#x", name, at+i, b, want[i])
+		}
+	}
+}
+
+// TestLinear compares with products in float64 of dequantized weights.
+func TestLinear(t *testing.T) {
+	set := golden.Read(t, goldenPath)
+	onEach(t, func(t *testing.T, d *tensor.Device) {
+		x := set.F32(t, "mul_mat/x")
+		vectors := set.Shape("mul_mat/x")
+		for _, of := range formats(d) {
+			name := fmt.Sprintf("%v/mul_mat", of)
+			if !set.Has(name + "/w") { // Q8_1 and Q8_K are for activations
+				require.Contains(t, []format.Type{format.Q8_1, format.Q8_K}, of)
+				continue
+			}
+			shape := shapeOf(t, set, of, name+"/w")
+			q := quantized.FromBytes(d, of, set.Bytes(t, name+"/w"), shape...)
+			want := set.F64(t, name+"/y_f64")
+			for _, dt := range some(d, tensor.F32, tensor.F16, tensor.BF16, tensor.F64) {
+				in := tensor.From(d, x, vectors...).Cast(dt)
+				few := products(t, q.Linear(in))
+				many := products(t, q.Linear(tensor.Cat(0, in, in, in)))
+				allowed := allowances(t, q, in)
+				for i := range want {
+					for _, got := range []float64{few[i], many[i], many[2*len(want)+i]} {
+						if e := math.Abs(got - want[i]); e > roundings[dt]*allowed[i] {
+							t.Fatalf("%s in %v: element %d is %v, not %v: %v of sum |w·x|", name, dt, i, got, want[i], e/allowed[i])
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// roundings are how far a product may be from that in float64, in units of the sum of magnitudes:
+// that of sums in float32, and of activations, weights and results in a type.
+var roundings = map[tensor.DType]float64{tensor.F32: 1e-5, tensor.F64: 1e-13, tensor.F16: 3 * 0x1p-11, tensor.BF16: 3 * 0x1p-8}
+
+func products(t *testing.T, y *tensor.Tensor) []float64 {
+	t.Helper()
+	list, err := y.Float64s()
+	require.NoError(t, err)
+	return list
+}
+
+// allowances are the sums of magnitudes.
+func allowances(t *testing.T, q *quantized.Tensor, x *tensor.Tensor) []float64 {
+	t.Helper()
+	return products(t, x.Cast(tensor.F32).Abs().Linear(q.Dequantize(tensor.F32).Abs(), nil))
+}
+
+// A weight of more elements than are dequantized at a time is multiplied in parts.
+func TestLinearInParts(t *testing.T) {
+	d, err := tensor.Open("cpu")
+	require.NoError(t, err)
+	x := tensor.Randn(d, tensor.F32, 0, 1, 20, 256)
+	q := quantized.Quantize(tensor.Randn(d, tensor.F32, 0, 1, 23, 256), format.Q6_K)
+	want := products(t, q.Linear(x))
+	for _, n := range []int{1, 5 * 256, 22*256 + 1} {
+		end := quantized.SetScratch(n)
+		got := products(t, q.Linear(x))
+		end()
+		for i := range want {
+			require.InDelta(t, want[i], got[i], 1e-4, "%d elements at a time", n)
+		}
+	}
+}
+
+// Gradients reach activations, as through the dequantized weight.
+func TestLinearGradient(t *testing.T) {
+	d, err := tensor.Open("cpu")
+	require.NoError(t, err)
+	q := quantized.Quantize(tensor.Randn(d, tensor.F32, 0, 1, 6, 64), format.Q4_1)
+	v := tensor.NewVar(tensor.Randn(d, tensor.F32, 0, 1, 3, 64))
+	grad := func(y *tensor.Tensor) []float64 {
+		g, err := y.Sqr().Sum().Backward()
+		require.NoError(t, err)
+		return products(t, g.Of(v.Tensor()))
+	}
+	got, want := grad(q.Linear(v.Tensor())), grad(v.Tensor().Linear(q.Dequantize(tensor.F32), nil))
+	for i := range want {
+		require.InDelta(t, want[i], got[i], 1e-3)
+	}
+}
+
+// Shapes of activations, a view that is not contiguous, none at all, and their gradient.
+func TestLinearShapes(t *testing.T) {
+	d, err := tensor.Open("cpu")
+	require.NoError(t, err)
+	q := quantized.Quantize(tensor.Arange[float32](d, 0, 64*5).Reshape(5, 64), format.Q8_0)
+	dense := q.Dequantize(tensor.F32)
+	x := tensor.Arange[float32](d, 0, 64*12).MulScalar(0.01).Reshape(64, 3, 4).Permute(2, 1, 0)
+	for name, in := range map[string]*tensor.Tensor{
+		"vector": x.Narrow(0, 0, 1).Narrow(1, 1, 1).Reshape(64), "few": x.Narrow(0, 1, 2), "many": x, "none": x.Narrow(0, 0, 0),
+	} {
+		got, want := q.Linear(in), in.Linear(dense, nil)
+		require.Equal(t, want.Shape(), got.Shape(), name)
+		a, b := products(t, got), products(t, want)
+		for i := range b {
+			require.InEpsilon(t, b[i], a[i], 1e-5, name)
 		}
 	}
 }

@@ -17,6 +17,7 @@ type Tensor struct {
 	of    format.Type
 	shape tensor.Shape
 	data  *tensor.Tensor // the bytes, of type U8 in one dimension; or the error
+	first int            // the block of data that is the first one of the tensor
 }
 
 // FromBytes returns a tensor with a copy of blocks as files have them. The last dimension is whole
@@ -31,7 +32,7 @@ func FromBytes(d *tensor.Device, of format.Type, data []byte, shape ...int) *Ten
 	if err != nil {
 		return failed(op, err)
 	}
-	return &Tensor{of, slices.Clone(shape), tensor.FromBytes(d, tensor.U8, data)}
+	return &Tensor{of, slices.Clone(shape), tensor.FromBytes(d, tensor.U8, data), 0}
 }
 
 // FromTensor returns a tensor whose blocks are the bytes of data, which has type U8 and is all of
@@ -54,7 +55,7 @@ func FromTensor(of format.Type, data *tensor.Tensor, shape ...int) *Tensor {
 	if err != nil {
 		return failed(op, err)
 	}
-	return &Tensor{of, slices.Clone(shape), data}
+	return &Tensor{of, slices.Clone(shape), data, 0}
 }
 
 func failed(op string, err error) *Tensor { return &Tensor{data: tensor.Fail(op, err)} }
@@ -121,7 +122,7 @@ func (q *Tensor) To(d *tensor.Device) *Tensor {
 	if err := q.Err(); err != nil {
 		return failed("to", err)
 	}
-	return &Tensor{q.of, q.shape, q.data.To(d)}
+	return &Tensor{q.of, q.shape, q.data.To(d), 0}
 }
 
 // Free gives the memory back when the work so far is done.
@@ -130,6 +131,16 @@ func (q *Tensor) Free() error {
 		return err
 	}
 	return q.data.Free()
+}
+
+// rows is a view of n rows of a matrix, from row i on.
+func (q *Tensor) rows(i, n int) *Tensor {
+	f, err := q.of.Block()
+	if err != nil {
+		return failed("rows", err)
+	}
+	first := q.first + i*(q.shape[1]/f.Elems())
+	return &Tensor{q.of, tensor.Shape{n, q.shape[1]}, q.data, first}
 }
 
 // blocks are the bytes as kernels take them: as bytes, halves and words.

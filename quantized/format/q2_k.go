@@ -105,14 +105,14 @@ func packPairs(out []uint8, i int, q []uint8) {
 }
 
 // QuantizeWeighted does so with importance, and for the scales and minima of groups too.
-func (BlockQ2_K) QuantizeWeighted(out []uint8, x, importance []float32, square float32) {
+func (BlockQ2_K) QuantizeWeighted(out []uint8, x, importance []float32, _ float32) {
 	var w, scales, lows, sums [16]float32
 	var q [256]uint8
 	var aux, ls, lm [16]uint8
-	square = squares(x) / 256
+	mean := squares(x) / 256
 	for g := range 16 {
 		i, j := 16*g, 16*g+16
-		sums[g] = importantWeights(w[:], x[i:j], importance[i:j], square)
+		sums[g] = importantWeights(w[:], x[i:j], importance[i:j], mean)
 		s := search{first: -0.9, each: 0.05, steps: 36}
 		scales[g], lows[g] = searchAffine(3, x[i:j], w[:], q[i:j], aux[:], s)
 	}

@@ -141,14 +141,14 @@ func finishQ3K(out []uint8, x []float32, q []uint8, d float32, levels []uint8) {
 }
 
 // QuantizeWeighted searches with importance, and for the scales of groups too.
-func (BlockQ3_K) QuantizeWeighted(out []uint8, x, importance []float32, square float32) {
+func (BlockQ3_K) QuantizeWeighted(out []uint8, x, importance []float32, _ float32) {
 	var w, scales, sums [16]float32
 	var q [256]uint8
 	var levels [16]uint8
-	square = float32(2*squares(x)) / 256
+	mean := float32(2*squares(x)) / 256
 	for g := range 16 {
 		i, j := 16*g, 16*g+16
-		sums[g] = importantWeights(w[:], x[i:j], importance[i:j], square)
+		sums[g] = importantWeights(w[:], x[i:j], importance[i:j], mean)
 		scales[g] = searchSymmetric(4, x[i:j], q[i:j], w[:])
 	}
 	d := searchSymmetric(32, scales[:], levels[:], sums[:])

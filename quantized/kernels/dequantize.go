@@ -6,14 +6,15 @@ import (
 )
 
 // Dequantize stores the values of blocks, each rounded once from float32. The bytes of the blocks
-// are b, the same memory as halves h and as words w. Each thread has runs of eight elements.
+// are b, the same memory as halves h and as words w; the first block is the one of number first. Each
+// thread has runs of eight elements.
 //
 //kiln:kernel
-func Dequantize[F format.Block, T dsl.Float](t dsl.Thread, out []T, b []uint8, h []uint16, w []uint32, f F) {
+func Dequantize[F format.Block, T dsl.Float](t dsl.Thread, out []T, b []uint8, h []uint16, w []uint32, first int, f F) {
 	d := format.Data{B: b, H: h, W: w}
 	runs, size := f.Elems()/format.RunLen, f.Bytes()
 	for i := t.Global(); i < len(out)/format.RunLen; i += t.GlobalSize() {
-		r := f.Run(d, i/runs*size, i%runs)
+		r := f.Run(d, (first+i/runs)*size, i%runs)
 		storeRun(out, i, &r)
 	}
 }

@@ -1,0 +1,122 @@
+package quantized
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/quantized/kernels"
+	"github.com/gokiln/kiln/runtime"
+	"github.com/gokiln/kiln/tensor"
+)
+
+var matVec = newFamily(kernels.MatVec[prototype, float32])
+
+// fewRows is up to how many rows of activations are multiplied with the blocks as they are read.
+// For more of them the weight is dequantized once, in the type of the activations.
+const fewRows = 8
+
+// scratch is how many elements of a weight are dequantized at a time; tests lower it.
+var scratch = 1 << 26
+
+// Linear returns x·Wᵀ for a weight W of (n, k), this tensor: of (…, k) it is (…, n), as
+// [tensor.Tensor.Linear] has it, in the type of x, which is F32, F16, BF16 or F64. Sums are in
+// float32, or in float64 of F64; they are the same bits whenever they are computed again.
+//
+// The gradient with respect to x is the product with the dequantized weight; the weight has none.
+func (q *Tensor) Linear(x *tensor.Tensor) *tensor.Tensor {
+	const op = "quantized linear"
+	if err := q.Err(); err != nil {
+		return tensor.Fail(op, err)
+	}
+	if err := x.Err(); err != nil {
+		return tensor.Fail(op, err)
+	}
+	var err error
+	switch {
+	case len(q.shape) != 2:
+		err = fmt.Errorf("%w: a weight of %v: it has two dimensions", tensor.ErrRank, q.shape)
+	case x.Rank() == 0:
+		err = fmt.Errorf("%w: a single number has no last dimension", tensor.ErrRank)
+	case x.Size(-1) != q.shape[1]:
+		err = fmt.Errorf("%w: %v and a weight of %v: %d columns and %d", tensor.ErrShape, x.Shape(), q.shape, x.Size(-1), q.shape[1])
+	case !slices.Contains([]tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.F64}, x.DType()):
+		err = fmt.Errorf("%w: activations of %v: they are of F32, F16, BF16 or F64", tensor.ErrDType, x.DType())
+	case x.Device() != q.data.Device():
+		err = fmt.Errorf("%w: activations on %v, the weight on %v: To brings a tensor to another device", tensor.ErrDevice, x.Device(), q.data.Device())
+	}
+	if err != nil {
+		return tensor.Fail(op, err)
+	}
+	return tensor.Apply1(linear{q}, x)
+}
+
+// linear is Linear as an operation of a program.
+type linear struct{ q *Tensor }
+
+func (linear) Name() string { return "quantized linear" }
+
+func (o linear) Forward(x *tensor.Tensor) *tensor.Tensor {
+	shape := x.Shape()
+	n, k := o.q.shape[0], o.q.shape[1]
+	rows := tensor.Shape(shape[:len(shape)-1]).Count()
+	out := append(slices.Clone(shape[:len(shape)-1]), n)
+	switch {
+	case rows*n == 0 || k == 0:
+		return tensor.Zeros(x.Device(), x.DType(), out...)
+	case rows > fewRows || x.DType() == tensor.F64:
+		return o.dense(x.Reshape(rows, k)).Reshape(out...)
+	}
+	return o.vectors(tensor.Empty(x.Device(), x.DType(), out...), x.Contiguous(), rows)
+}
+
+// vectors multiplies few rows with the blocks.
+func (o linear) vectors(out, x *tensor.Tensor, rows int) *tensor.Tensor {
+	if out.Err() != nil || x.Err() != nil {
+		return tensor.Fail(o.Name(), firstError(out, x))
+	}
+	k, err := matVec.of(instance{of: o.q.of, out: x.DType()})
+	if err != nil {
+		return tensor.Fail(o.Name(), err)
+	}
+	n := o.q.shape[0]
+	info := ops.DeviceInfo(x.Device().Runtime())
+	g := runtime.Blocks(min(n, ops.RowBlocks(&info, threads)), threads)
+	return o.q.launch(out, k, g, []any{x}, n, o.q.shape[1], dsl.ConstInt(rows))
+}
+
+// threads is how many threads share a row of the weight, on each device, for sums of one order.
+const threads = 64
+
+func firstError(of ...*tensor.Tensor) error {
+	for _, t := range of {
+		if err := t.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dense multiplies a matrix with the dequantized weight, or with one part of its rows after another.
+func (o linear) dense(x *tensor.Tensor) *tensor.Tensor {
+	n, k := o.q.shape[0], o.q.shape[1]
+	step := min(n, max(1, scratch/k))
+	var parts []*tensor.Tensor
+	for at := 0; at < n; at += step {
+		w := o.q.rows(at, min(step, n-at)).Dequantize(x.DType())
+		parts = append(parts, x.Linear(w, nil))
+		if err := w.Free(); err != nil { // when the product is done
+			return tensor.Fail(o.Name(), err)
+		}
+	}
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return tensor.Cat(-1, parts...)
+}
+
+// Backward is the gradient with respect to the activations.
+func (o linear) Backward(g, _, _ *tensor.Tensor) *tensor.Tensor {
+	return g.MatMul(o.q.Dequantize(g.DType()))
+}
