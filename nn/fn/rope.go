@@ -21,7 +21,7 @@ import (
 //
 // and those from n on stay. The tables, see [RopeTable], have shape (T, n/2) with at least as many
 // rows as there are times, or (batch, T, n/2); for times that begin elsewhere they are narrowed.
-// They are of the type of x or of that in which it is computed, and have no gradient.
+// They are of the type of x or of that in which it is computed.
 func Rope(x, cos, sin *tensor.Tensor) *tensor.Tensor {
 	return rotated(&rope{name: "rope"}, x, cos, sin)
 }
@@ -40,13 +40,16 @@ func RopeTHD(x, cos, sin *tensor.Tensor) *tensor.Tensor {
 type rope struct {
 	name                         string
 	interleaved, timeFirst, back bool
+
+	learned bool // the tables want gradients
 }
 
 func rotated(r *rope, x, cos, sin *tensor.Tensor) *tensor.Tensor {
 	if b := r.check(x, cos, sin); b != nil {
 		return b
 	}
-	return tensor.Apply3(r, x, cos.Detach(), sin.Detach())
+	r.learned = cos.RequiresGrad() || sin.RequiresGrad()
+	return tensor.Apply3(r, x, cos, sin)
 }
 
 // check checks the operands.
@@ -128,9 +131,41 @@ func (r *rope) order() [4]int {
 	return [4]int{0, 1, 2, 3}
 }
 
-// Backward rotates back, which has a gradient itself.
-func (r *rope) Backward(g, _, cos, sin, _ *tensor.Tensor) (dx, dcos, dsin *tensor.Tensor) {
+// Backward rotates back, which has a gradient itself. Tables have gradients where they are learned.
+func (r *rope) Backward(g, x, cos, sin, _ *tensor.Tensor) (dx, dcos, dsin *tensor.Tensor) {
 	back := *r
 	back.back = !r.back
-	return tensor.Apply3(&back, g, cos, sin), nil, nil
+	if r.learned {
+		dcos, dsin = r.tables(g, x, cos)
+	}
+	return tensor.Apply3(&back, g, cos, sin), dcos, dsin
+}
+
+// tables returns the gradients of the tables: sums over all that was rotated by them.
+func (r *rope) tables(g, x, cos *tensor.Tensor) (dcos, dsin *tensor.Tensor) {
+	wide := x.DType().Compute()
+	ga, gb := r.pairs(g.Cast(wide), cos.Size(-1))
+	xa, xb := r.pairs(x.Cast(wide), cos.Size(-1))
+	of := func(t *tensor.Tensor) *tensor.Tensor {
+		t = t.Sum(r.order()[1])
+		if cos.Rank() == 2 {
+			t = t.Sum(0)
+		}
+		rest := cos.Size(-2) - t.Size(-2) // positions that there were none of
+		return t.Pad(-2, 0, rest, tensor.PadConstant, 0).Cast(cos.DType())
+	}
+	dcos, dsin = of(ga.Mul(xa).Add(gb.Mul(xb))), of(gb.Mul(xa).Sub(ga.Mul(xb)))
+	if r.back {
+		dsin = dsin.Neg()
+	}
+	return dcos, dsin
+}
+
+// pairs are the first and the second elements of n pairs.
+func (r *rope) pairs(x *tensor.Tensor, n int) (a, b *tensor.Tensor) {
+	if r.interleaved {
+		x = x.Narrow(-1, 0, 2*n).Unfold(-1, 2, 2)
+		return x.GetOn(-1, 0), x.GetOn(-1, 1)
+	}
+	return x.Narrow(-1, 0, n), x.Narrow(-1, n, n)
 }

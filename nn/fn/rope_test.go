@@ -62,6 +62,68 @@ func TestRopeTable(t *testing.T) {
 	}
 }
 
+// Tables that are learned have gradients, and gradients of gradients: those of the formula.
+func TestRopeTablesHaveGradients(t *testing.T) {
+	d := open(t)
+	for _, c := range []struct {
+		f           func(x, cos, sin *tensor.Tensor) *tensor.Tensor
+		time        int
+		interleaved bool
+	}{{fn.Rope, 2, false}, {fn.RopeInterleaved, 2, true}, {fn.RopeTHD, 1, false}} {
+		for _, table := range [][]int{{5, 3}, {7, 3}, {2, 7, 3}} {
+			shape := []int{2, 4, 4, 8}
+			shape[c.time] = 5
+			var list [2][]float64
+			for i, f := range []func(x, cos, sin *tensor.Tensor) *tensor.Tensor{
+				c.f, func(x, cos, sin *tensor.Tensor) *tensor.Tensor { return turned(x, cos, sin, c.time, c.interleaved) },
+			} {
+				d.SetSeed(1)
+				x := tensor.NewVar(tensor.Randn(d, tensor.F64, 0, 1, shape...)).Tensor()
+				cos := tensor.NewVar(tensor.Randn(d, tensor.F64, 0, 1, table...)).Tensor()
+				sin := tensor.NewVar(tensor.Randn(d, tensor.F64, 0, 1, table...)).Tensor()
+				g, err := f(x, cos, sin).Sqr().BackwardBy(tensor.BackwardOptions{Graph: true})
+				require.NoError(t, err)
+				sum := g.Of(x).Sqr().Sum()
+				for _, v := range []*tensor.Tensor{x, cos, sin} {
+					sum = sum.Add(g.Of(v).Sqr().Sum())
+				}
+				h, err := sum.Backward()
+				require.NoError(t, err)
+				for _, of := range []*tensor.Gradients{g, h} {
+					for _, v := range []*tensor.Tensor{x, cos, sin} {
+						require.Equal(t, v.Shape(), of.Of(v).Shape())
+						numbers, err := of.Of(v).Float64s()
+						require.NoError(t, err)
+						list[i] = append(list[i], numbers...)
+					}
+				}
+			}
+			require.InDeltaSlice(t, list[1], list[0], 1e-9)
+		}
+	}
+}
+
+// turned is a rotation of six elements as operations of tensors.
+func turned(x, cos, sin *tensor.Tensor, time int, interleaved bool) *tensor.Tensor {
+	c, s := cos.Narrow(-2, 0, 5), sin.Narrow(-2, 0, 5)
+	head := -3
+	if time == 1 {
+		head = -2
+	}
+	c, s = c.Unsqueeze(head), s.Unsqueeze(head)
+	a, b := x.Narrow(-1, 0, 3), x.Narrow(-1, 3, 3)
+	if interleaved {
+		pairs := x.Narrow(-1, 0, 6).Reshape(2, 4, 5, 3, 2)
+		a, b = pairs.GetOn(-1, 0), pairs.GetOn(-1, 1)
+	}
+	m, n := a.Mul(c).Sub(b.Mul(s)), a.Mul(s).Add(b.Mul(c))
+	y := tensor.Cat(-1, m, n)
+	if interleaved {
+		y = tensor.Stack(4, m, n).Reshape(2, 4, 5, 6)
+	}
+	return tensor.Cat(-1, y, x.Narrow(-1, 6, 2))
+}
+
 func TestRopeErrors(t *testing.T) {
 	d := open(t)
 	x := tensor.Ones(d, tensor.F32, 2, 3, 5, 8)

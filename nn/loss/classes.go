@@ -10,7 +10,8 @@ import (
 
 // ClassOptions are those of losses of classes.
 type ClassOptions struct {
-	// Weight has a number for each class, nil is 1 for all. It has no gradient.
+	// Weight has a number for each class, nil is 1 for all. One that would need a gradient is an
+	// error of kind [tensor.ErrNoGradient]: Detach says that it does not.
 	Weight *tensor.Tensor
 	// Ignore is a target whose row counts for nothing; nil is -100, as in PyTorch. So does -1
 	// always, which for indices of unsigned types is their largest number.
@@ -80,6 +81,9 @@ func newClassDim(op string, x *tensor.Tensor, o *ClassOptions) (*classes, *tenso
 		}
 		if !w.Shape().Equal(tensor.Shape{c.n}) {
 			return nil, tensor.Fail(op, fmt.Errorf("%w: a weight of %v for %d classes", tensor.ErrShape, w.Shape(), c.n))
+		}
+		if w.RequiresGrad() {
+			return nil, tensor.Fail(op, fmt.Errorf("%w: of the weights of classes: Detach takes them as they are", tensor.ErrNoGradient))
 		}
 		c.weight = w.Detach().Cast(x.DType().Compute())
 	}

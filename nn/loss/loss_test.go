@@ -89,6 +89,7 @@ func TestErrors(t *testing.T) {
 		kind error
 		text string
 	}{
+		{loss.NLL(x, ids, class(tensor.NewVar(tensor.Ones(d, tensor.F32, 3)).Tensor())), tensor.ErrNoGradient, "nll: no gradient: of the weights of classes"},
 		{loss.CrossEntropy(x, tensor.From(d, []int64{0, 2, 1}), loss.CrossEntropyOptions{}), tensor.ErrShape, "cross_entropy: shape mismatch: [2, 3] and a target of [3], want [2] (loss_test.go:"},
 		{loss.CrossEntropy(x, nil, loss.CrossEntropyOptions{}), tensor.ErrArgument, "cross_entropy: "},
 		{loss.CrossEntropy(nil, ids, loss.CrossEntropyOptions{}), tensor.ErrArgument, "cross_entropy: "},
