@@ -61,7 +61,8 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// TestTileChains does so with products whose factor is the sums of another one, and with attention.
+// TestTileChains does so with products whose factor is the sums of another one, or the transpose of
+// these, and with attention.
 func TestTileChains(t *testing.T) {
 	clang := tooltest.Find(t, "KILN_CLANG", "clang-19", "clang")
 	config := func(m, n, down, b int64) map[string]int64 {
@@ -69,11 +70,18 @@ func TestTileChains(t *testing.T) {
 	}
 	types := []string{"dsl.BF16", "float32"}
 	for _, arch := range []string{"gfx90a", "gfx942", "gfx1100", "gfx1201"} {
-		for _, kernel := range []string{"TileChain", "Attend"} {
+		for _, kernel := range []string{"TileChain", "TileCross", "Attend"} {
 			t.Run(arch+"/"+kernel, func(t *testing.T) {
 				t.Parallel()
 				cfg, then := config(64, 64, 4, 0), config(64, 64, 4, 1)
-				if arch == "gfx1201" { // a lane loads 8 elements of a column of the second factor one by one
+				if kernel == "TileCross" {
+					then["A"] = 1
+				}
+				switch {
+				case arch != "gfx1201": // on which a lane loads 8 elements of a column of a factor one by one
+				case kernel == "TileCross":
+					then["K"] = 32
+				default:
 					cfg["N"], then["K"] = 32, 32
 				}
 				resources(t, clang, arch, kernel+" "+arch, tiles(t, arch, kernel, types, cfg, then))

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -251,4 +252,23 @@ func TestPacked(t *testing.T) {
 			require.Equal(t, want && kind, Packed(tgt, k), "%s, kind %d", text, k)
 		}
 	}
+}
+
+// Package tile converts sums in registers where two units agree in some facts: those have the same
+// layout of sums.
+func TestSameSums(t *testing.T) {
+	facts := []ir.MatrixFact{ir.MatrixM, ir.MatrixN, ir.MatrixNext, ir.MatrixRunC, ir.MatrixRowLanes}
+	same, other := 0, 0
+	for _, u := range Units {
+		for _, v := range Units {
+			if slices.ContainsFunc(facts, func(f ir.MatrixFact) bool { return u.Fact(f) != v.Fact(f) }) {
+				other++
+				continue
+			}
+			same++
+			require.Equal(t, u.C, v.C, "%s, %s", u.Name, v.Name)
+		}
+	}
+	require.NotZero(t, same)
+	require.NotZero(t, other)
 }

@@ -3,12 +3,16 @@ package tile
 import "github.com/gokiln/kiln/dsl"
 
 // MultiplySums is [Multiply] with a factor A that is no matrix in memory but the sums of a tile that
-// Config of describes, or what the kernel has made of them: a, converted to the type of the factors. k
-// is how many of their columns count, at most of.N. The warps and rows of both tiles are the same; of.N
-// is a multiple of c.K, and c.A is AlongK.
+// Config of describes, or what the kernel has made of them: a, converted to the type of the factors.
 //
-// Where a lane has the elements of A that it needs, they stay in registers, if a warp has all
-// columns of both tiles. Elsewhere they go through shared memory.
+// If c.A is AlongK, A is the tile itself. k is how many of its columns count, at most of.N, a multiple
+// of c.K; the warps and rows of both tiles are the same. Where a lane has the elements of A that it
+// needs, they stay in registers, if a warp has all columns of both tiles. Elsewhere they go through
+// shared memory.
+//
+// If c.A is AcrossK, A is the transpose of the tile. k is how many of its rows count, at most of.M, a
+// multiple of c.K; it has as many columns as the result has rows, a multiple of 8·Chunk, and both are
+// of as many warps. It goes through shared memory.
 func MultiplySums[T, C dsl.Number](t dsl.Thread, sums, a []C, of *Config, b Factor[T], k int, c *Config, mad func(a, b, c C) C) {
 	p := pipeline[T]{
 		ys:  dsl.SharedSlice[T](t, c.Stages*c.N*c.K),
@@ -16,6 +20,8 @@ func MultiplySums[T, C dsl.Number](t dsl.Thread, sums, a []C, of *Config, b Fact
 	}
 	p.loaderB = newLoader(t, b, p.inB, c.BVec, c)
 	switch {
+	case c.A == AcrossK:
+		multiplyTransposedSums(t, &p, sums, a, of, c, mad)
 	case reuses[T, C](t, of, c) && hasWarpgroups[T, C](t, c) && dsl.MatrixShape[T, C](t, dsl.MatrixReuse) == 2:
 		multiplyGroupSums(t, &p, sums, a, of, c)
 	case reuses[T, C](t, of, c):
@@ -134,14 +140,38 @@ func loadReordered[T, C dsl.Number](t dsl.Thread, to []T, n int, from []T, col, 
 // multiplySharedSums stores the sums in shared memory as stages of a factor A.
 func multiplySharedSums[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums, from []C, of, c *Config, mad func(a, b, c C) C) {
 	xs := dsl.SharedSlice[T](t, of.M*of.N)
-	whole, inA := layout{of.M, of.N, c.Chunk, AlongK}, c.layoutOf(c.M, AlongK)
+	whole := layout{of.M, of.N, c.Chunk, AlongK}
+	p.inA = c.layoutOf(c.M, AlongK)
 	eachSum[T, C](t, of, func(row, col, i, _, _ int) { xs[whole.of(row, col)] = dsl.Convert[T](from[i]) })
-	p.eachOf(t, of.N/c.K, c, false, func(step int, ys []T) { // its first barrier is that of xs, too
+	multiplyStored(t, p, sums, xs, of.N/c.K, c, false, mad)
+}
+
+// multiplyTransposedSums stores the sums in shared memory as stages of a factor A in order AcrossK, of
+// which a row is one of the tile.
+func multiplyTransposedSums[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums, from []C, of, c *Config, mad func(a, b, c C) C) {
+	xs := dsl.SharedSlice[T](t, of.M*of.N)
+	p.inA = c.layoutOf(c.M, AcrossK)
+	eachSum[T, C](t, of, func(row, col, i, _, _ int) {
+		xs[row/int(c.K)*int(c.M*c.K)+p.inA.of(col, row%int(c.K))] = dsl.Convert[T](from[i])
+	})
+	multiplyStored(t, p, sums, xs, of.M/c.K, c, dsl.ConstBool(hasWarpgroups[T, C](t, c)), mad)
+}
+
+// multiplyStored multiplies the n stages of a factor A in shared memory, by warpgroup instructions or
+// not. The threads have stored it, and no barrier is behind that yet.
+func multiplyStored[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, xs []T, n dsl.ConstInt, c *Config, groups dsl.ConstBool, mad func(a, b, c C) C) {
+	p.eachOf(t, n, c, groups, func(step int, ys []T) { // its first barrier is that of xs, too
 		as := xs[step*int(c.M*c.K):]
-		if dsl.MatrixShape[T, C](t, dsl.MatrixM) > 0 {
-			multiplyFragments(t, sums, as, ys, inA, p.inB, c)
-		} else {
-			multiplyLanes(t, sums, as, ys, inA, p.inB, c, mad)
+		switch {
+		case bool(groups):
+			dsl.WarpgroupFence()
+			multiplyStage(t, sums, as, ys, 0, &p.inA, &p.inB, c, true)
+			dsl.WarpgroupCommit()
+			dsl.WarpgroupWait(t, 0)
+		case dsl.MatrixShape[T, C](t, dsl.MatrixM) > 0:
+			multiplyFragments(t, sums, as, ys, p.inA, p.inB, c)
+		default:
+			multiplyLanes(t, sums, as, ys, p.inA, p.inB, c, mad)
 		}
 	})
 }

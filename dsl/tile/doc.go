@@ -5,13 +5,14 @@
 //	a := tile.Factor[T]{Mem: x, At: row * stride, Limit: m - row, Across: stride, Along: 1}
 //	b := tile.Factor[T]{Mem: y, At: col, Limit: n - col, Across: 1, Along: stride}
 //	tile.Multiply(t, sums, a, b, k, &cfg, func(a, b, c float32) float32 { return dsl.FMA(a, b, c) })
-//	tile.EachPair(t, x, sums, &cfg, func(r, c, next int, v, v2 float32) {
-//		out[(row+r)*n+col+c], out[(row+r)*n+col+c+next] = v, v2
+//	tile.EachInside(t, x, sums, m-row, n-col, &cfg, func(r, c int, v float32) {
+//		out[(row+r)*n+col+c] = v
 //	})
 //
 // The same source runs on the matrix instructions of a device ([dsl.MMA]) and, where it has none for
-// the type, in ordinary arithmetic. Which lane has which sum is the device's business: [EachPair]
-// says where the result has it. Products of 16-bit types are exact and their sums are in
+// the type, in ordinary arithmetic. Which lane has which sum is the device's business:
+// [EachInside] says where the result has it, and leaves out what is beyond the edge of the matrix;
+// [EachPair] does so of two sums at a time. Products of 16-bit types are exact and their sums are in
 // float32, in an order that differs between devices within a step of an instruction; so are those of
 // TF32, of which matrix instructions read 10 bits of fraction. Those of other types are fused
 // multiply-adds in their own type.
@@ -21,7 +22,8 @@
 // ([Map], [MapRows]): masks, scales, a softmax. [EachTransposed] stores the transpose.
 //
 // [MultiplySums] has such sums as factor A of the next product, as attention has the weights of values:
-// where a lane has the elements that it needs they stay in registers.
+// where a lane has the elements that it needs they stay in registers. It multiplies their transpose,
+// too. [Convert] makes sums of another type of them, for what is computed in that.
 //
 // [Each] goes over several tiles. On devices with bulk copies (TMA) it has some warps copy for the
 // others, if the factors have tensor maps, and [Store] stores results in that way.

@@ -25,14 +25,7 @@ func Causal(t dsl.Thread, out, x []float32, n, k int, cfg tile.Config) {
 	total := dsl.LocalSlice[float32](tile.Rows[float32, float32](t, &cfg))
 	tile.ReduceRows(t, x, sums, total, &cfg, func(a, b float32) float32 { return a + b })
 	tile.MapRows(t, x, sums, total, &cfg, func(_, _ int, v, total float32) float32 { return v / total })
-	tile.EachPair(t, x, sums, &cfg, func(row, col, next int, v, v2 float32) {
-		if row < n && col < n {
-			out[row*n+col] = v
-		}
-		if row < n && col+next < n {
-			out[row*n+col+next] = v2
-		}
-	})
+	tile.EachInside(t, x, sums, n, n, &cfg, func(row, col int, v float32) { out[row*n+col] = v })
 }
 
 func ExampleReduceRows() {
@@ -79,14 +72,7 @@ func Twice(t dsl.Thread, out, x, y, z []float32, n int, cfg tile.Config) {
 	sums, product := dsl.LocalSlice[float32](cfg.Sums(t)), dsl.LocalSlice[float32](cfg.Sums(t))
 	tile.Multiply(t, product, tile.Factor[float32]{Mem: x, Limit: n, Across: n, Along: 1}, tile.Factor[float32]{Mem: y, Limit: n, Across: 1, Along: n}, n, &cfg, mad)
 	tile.MultiplySums(t, sums, product, &cfg, tile.Factor[float32]{Mem: z, Limit: n, Across: 1, Along: n}, n, &cfg, mad)
-	tile.EachPair(t, x, sums, &cfg, func(row, col, next int, v, v2 float32) {
-		if row < n && col < n {
-			out[row*n+col] = v
-		}
-		if row < n && col+next < n {
-			out[row*n+col+next] = v2
-		}
-	})
+	tile.EachInside(t, x, sums, n, n, &cfg, func(row, col int, v float32) { out[row*n+col] = v })
 }
 
 func ExampleMultiplySums() {
@@ -98,4 +84,49 @@ func ExampleMultiplySums() {
 	}, dsltest.WarpSize(16))
 	fmt.Println(out, err)
 	// Output: [6 4 4 3] <nil>
+}
+
+// Gram stores (x·x)ᵀ·x, of a matrix of n×n numbers, n not above 16.
+func Gram(t dsl.Thread, out, x []float32, n int, cfg, then tile.Config) {
+	mad := func(a, b, c float32) float32 { return dsl.FMA(a, b, c) }
+	rows, columns := tile.Factor[float32]{Mem: x, Limit: n, Across: n, Along: 1}, tile.Factor[float32]{Mem: x, Limit: n, Across: 1, Along: n}
+	square, sums := dsl.LocalSlice[float32](cfg.Sums(t)), dsl.LocalSlice[float32](then.Sums(t))
+	tile.Multiply(t, square, rows, columns, n, &cfg, mad)
+	tile.MultiplySums(t, sums, square, &cfg, columns, n, &then, mad) // then.A is AcrossK
+	tile.EachInside(t, x, sums, n, n, &then, func(row, col int, v float32) { out[row*n+col] = v })
+}
+
+func ExampleMultiplySums_transpose() {
+	out := make([]float32, 4)
+	cfg := tile.Config{M: 32, N: 32, K: 32, Down: 1, Across: 2, Stages: 2, Chunk: 4, B: tile.AcrossK}
+	then := cfg
+	then.A = tile.AcrossK
+	err := dsltest.Run(dsl.D1(1), dsl.D1(32), func(t dsl.Thread) {
+		Gram(t, out, []float32{1, 2, 0, 1}, 2, cfg, then)
+	}, dsltest.WarpSize(16))
+	fmt.Println(out, err)
+	// Output: [1 2 4 9] <nil>
+}
+
+// Similar makes of n rows of k bytes how near they are to each other: the largest product of a row
+// becomes 1. Products are added up as integers, and go on as numbers.
+func Similar(t dsl.Thread, out []float32, x []int8, n, k int, cfg tile.Config) {
+	f := tile.Factor[int8]{Mem: x, Limit: n, Across: k, Along: 1}
+	sums, near := dsl.LocalSlice[int32](cfg.Sums(t)), dsl.LocalSlice[float32](cfg.Sums(t))
+	tile.Multiply(t, sums, f, f, k, &cfg, func(a, b, c int32) int32 { return a*b + c })
+	tile.Convert(t, out, near, x, sums, &cfg)
+	most := dsl.LocalSlice[float32](tile.Rows[float32, float32](t, &cfg))
+	tile.ReduceRows(t, out, near, most, &cfg, func(a, b float32) float32 { return max(a, b) })
+	tile.MapRows(t, out, near, most, &cfg, func(_, _ int, v, most float32) float32 { return v / most })
+	tile.EachInside(t, out, near, n, n, &cfg, func(row, col int, v float32) { out[row*n+col] = v })
+}
+
+func ExampleConvert() {
+	out := make([]float32, 4)
+	cfg := tile.Config{M: 16, N: 32, K: 128, Down: 1, Across: 2, Stages: 2, Chunk: 16}
+	err := dsltest.Run(dsl.D1(1), dsl.D1(32), func(t dsl.Thread) {
+		Similar(t, out, []int8{3, 4, 4, 0}, 2, 2, cfg)
+	}, dsltest.WarpSize(16))
+	fmt.Println(out, err)
+	// Output: [1 0.48 0.75 1] <nil>
 }

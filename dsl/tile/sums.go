@@ -13,6 +13,17 @@ func EachPair[T dsl.Number, C dsl.Number](t dsl.Thread, _ []T, sums []C, c *Conf
 	eachPlace[T, C](t, c, func(row, col, next, i, j int) { f(row, col, next, sums[i], sums[j]) })
 }
 
+// EachInside calls f for the sums of the thread in the first rows and columns of the tile, so many of
+// each: those that a matrix with an edge in the tile has, one at a time. The slice of factors says what
+// type they have, and is not read.
+func EachInside[T, C dsl.Number](t dsl.Thread, _ []T, sums []C, rows, columns int, c *Config, f func(row, col int, v C)) {
+	eachSum[T, C](t, c, func(row, col, i, _, _ int) {
+		if row < rows && col < columns {
+			f(row, col, sums[i])
+		}
+	})
+}
+
 // EachGated is [EachPair] for a product with two factors B: of the same row and columns, f gets the
 // sums of the first and then those of the second. Columns are counted in one of them: the tile has
 // half of c.N.

@@ -64,14 +64,9 @@ func capped(t dsl.Thread, out, x, w, bias []dsl.BF16, m, n, k int, limit float32
 	b := tile.Factor[dsl.BF16]{Mem: w, At: col * k, Limit: n - col, Across: k, Along: 1}
 	sums := dsl.LocalSlice[float32](cfg.Sums(t))
 	tile.Multiply(t, sums, a, b, k, &cfg, func(a, b, c float32) float32 { return dsl.FMA(a, b, c) })
-	finish := func(r, c int, sum float32) { // the epilogue
-		if r < m && c < n {
-			z := (sum + dsl.F32(bias[c])) / limit
-			out[r*n+c] = dsl.To[dsl.BF16](limit * dsl.Tanh(z))
-		}
-	}
-	tile.EachPair(t, x, sums, &cfg, func(r, c, next int, v, v2 float32) {
-		finish(row+r, col+c, v)
-		finish(row+r, col+c+next, v2)
+	tile.EachInside(t, x, sums, m-row, n-col, &cfg, func(r, c int, sum float32) { // the epilogue
+		r, c = r+row, c+col
+		z := (sum + dsl.F32(bias[c])) / limit
+		out[r*n+c] = dsl.To[dsl.BF16](limit * dsl.Tanh(z))
 	})
 }

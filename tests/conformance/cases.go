@@ -32,6 +32,8 @@ func Cases(warpSize int) []Case {
 	b.tiles()
 	b.tileRows()
 	b.chains()
+	b.crosses()
+	b.tileConversions()
 	b.attention()
 	for i := range b.cases {
 		b.cases[i].place = i

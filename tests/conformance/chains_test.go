@@ -75,6 +75,12 @@ func inDoubles(list any) (out []float64) {
 		return converted(list)
 	case []dsl.TF32:
 		return converted(list)
+	case []int8:
+		return converted(list)
+	case []uint8:
+		return converted(list)
+	case []int32:
+		return converted(list)
 	}
 	panic("no numbers")
 }
