@@ -10,6 +10,7 @@
 //	                                                       compile kernels ahead, for deployment
 //	kiln verify bundle [-from record] [packages]           what of them a bundle does not have
 //	kiln bundle ls | sign | key                            look into bundles, sign them
+//	kiln tensors ls | print | diff | convert | dequantize  look into files of tensors, compare them, write other formats
 //	kiln cache ls | path | gc | clear                      the store of compiled kernels
 //	kiln cache verify [packages]                           compile again what is in it and compare
 //	kiln cache export | import | push | pull               to and from bundles and registries
@@ -47,5 +48,6 @@
 // the files; in CI one of them is enough.
 //
 // The exit status is 0 for success, 1 for problems in
-// kernels, devices or the cache, or files that kiln gen -check finds stale, 2 for wrong use.
+// kernels, devices or the cache, files that kiln gen -check finds stale or tensors that kiln tensors
+// diff finds different, 2 for wrong use.
 package main

@@ -49,7 +49,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(checkCommand(), genCommand(), emitCommand(), devicesCommand(), cacheCommand(), prebuildCommand(), verifyCommand(), bundleCommand())
+	root.AddCommand(checkCommand(), genCommand(), emitCommand(), devicesCommand(), cacheCommand(), prebuildCommand(), verifyCommand(), bundleCommand(), tensorsCommand())
 	return root
 }
 
