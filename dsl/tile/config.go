@@ -74,10 +74,11 @@ type Factor[T dsl.Number] struct {
 	UpAt  int
 	UpMap dsl.TensorMap
 
-	// Rows of memory in pages of so many, a compile-time constant, 0 for none: those along k of a factor
-	// in order AcrossK, and else its rows or columns. Row n is row n%Page of page Pages[n/Page], of which
-	// the first element is PageStride elements behind that of the one before it in Mem. At is where the
-	// first column is in page 0, and First the row that the block, or the product, begins with.
+	// Rows of memory in pages of so many, a compile-time constant, 0 for none: those along k of a
+	// factor in order AcrossK, and else its rows or columns. Row n is row n%Page of page
+	// Pages[n/Page], of which the first element is PageStride elements behind that of the one before
+	// it in Mem. At is where the first column is in page 0, and First the row that the block, or the
+	// product, begins with.
 	Page       dsl.ConstInt
 	Pages      []int32
 	PageStride int

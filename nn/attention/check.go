@@ -106,6 +106,9 @@ func checkTypes(q, k, v *tensor.Tensor, o *Options) error {
 			return fmt.Errorf("%w: the %s are of type %v", tensor.ErrDType, names[i], t.DType())
 		}
 	}
+	if err := o.checkFunctions(q.DType()); err != nil {
+		return err
+	}
 	return o.checkNumbers()
 }
 

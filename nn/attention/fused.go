@@ -14,9 +14,15 @@ var fusing = func(p *problem) bool {
 	return opsattention.Fits(p.q.Device().Runtime(), p.q.DType())
 }
 
-// fuses reports whether a problem is computed by one kernel.
+// fuses reports whether a problem and its gradients are computed by kernels: those of gradients
+// have no functions of positions.
 func (p *problem) fuses() bool {
-	return p.o.Dropout == 0 && p.o.MaskFunc == nil && p.b*p.hkv*p.g*p.s*p.kv*p.d*p.dv != 0 && fusing(p)
+	return p.o.MaskFunc == nil && p.o.ScoreFunc == nil && p.fusesForward()
+}
+
+// fusesForward reports whether a problem is computed by one kernel.
+func (p *problem) fusesForward() bool {
+	return p.o.Dropout == 0 && p.b*p.hkv*p.g*p.s*p.kv*p.d*p.dv != 0 && fusing(p)
 }
 
 // fused computes a problem by one kernel, out (b, hkv, g, s, dv) and log-sum-exp (b, hkv, g, s). It
@@ -36,7 +42,11 @@ func (p *problem) fused() (out, lse *tensor.Tensor, ok bool) {
 		bad := tensor.Fail("sdpa", err)
 		return bad, bad, true
 	}
-	err := opsattention.Forward(d.Stream(), view(out), view(lse), copied.forKernels())
+	in := copied.forKernels()
+	err := copied.withFunctions(in)
+	if err == nil {
+		err = opsattention.Forward(d.Stream(), view(out), view(lse), in)
+	}
 	switch {
 	case errors.Is(err, jit.ErrUnsupported):
 		return nil, nil, false
@@ -47,7 +57,8 @@ func (p *problem) fused() (out, lse *tensor.Tensor, ok bool) {
 	return out, lse, true
 }
 
-// forKernels returns a problem as package ops has it, of contiguous queries and rows of keys and values.
+// forKernels returns a problem as package ops has it, of contiguous queries and rows of keys and
+// values.
 func (p *problem) forKernels() *opsattention.Problem {
 	return &opsattention.Problem{
 		Q: view(p.q), K: view(p.k), V: view(p.v), Mask: view(p.mask), Slopes: view(p.slopes), Sinks: view(p.sinks),

@@ -6,7 +6,7 @@ import "github.com/gokiln/kiln/tensor"
 //
 // For query i at position p = i + (kv−s), see the package's documentation, and key j, the score is
 //
-//	score = SoftCap·tanh(q·k·Scale / SoftCap) − ALiBi·|p−j| + Mask
+//	score = ScoreFunc(SoftCap·tanh(q·k·Scale / SoftCap), p, j) − ALiBi·|p−j| + Mask
 //
 // and −Inf for a key that Causal, Window, MaskFunc or a boolean Mask leave out.
 type Options struct {
@@ -30,6 +30,21 @@ type Options struct {
 	//
 	//	MaskFunc: func(query, key int32) bool { return key <= query || key < 16 } // causal, with a prefix
 	MaskFunc func(query, key int32) bool
+
+	// BlockMask keeps which tiles of keys MaskFunc leaves out, for calls that follow. It is nil for
+	// none.
+	BlockMask *BlockMask
+
+	// ScoreFunc makes a score of one and of the positions of its query and key (the score_mod of
+	// FlexAttention), in float32: a literal or a function of a package, as MaskFunc is, and nil for
+	// none. Queries of type F64 are an error of kind ErrDType.
+	//
+	//	ScoreFunc: func(score float32, query, key int32) float32 { return score - 0.1*float32(query-key) }
+	//
+	// ScoreGrad is its derivative by the score, which gradients of queries and keys need: without
+	// one they are errors of kind ErrNoGradient. Gradients of attention with a ScoreFunc are those
+	// of operations.
+	ScoreFunc, ScoreGrad func(score float32, query, key int32) float32
 
 	// ALiBi has a slope for each head, (heads) or (…, heads), of a floating-point type: scores
 	// are less by slope·|p−j| (Press et al., "Train short, test long", 2022). It is nil for none.

@@ -29,7 +29,7 @@ func (r *Rotating) Append(k, v *tensor.Tensor) (keys, values *tensor.Tensor) {
 // window of the cache, or that of the options if it has fewer keys in front.
 func (r *Rotating) Attend(q, k, v *tensor.Tensor, o Options) *tensor.Tensor {
 	// One query attends to all that is stored, in any order, unless something depends on positions.
-	positions := o.Mask != nil || o.ALiBi != nil || o.Window != nil
+	positions := o.Mask != nil || o.MaskFunc != nil || o.ScoreFunc != nil || o.ALiBi != nil || o.Window != nil
 	keys, values := r.append(k, v, positions)
 	w := Window{Left: r.window - 1, Right: 0}
 	if o.Window != nil && o.Window.Left >= 0 {

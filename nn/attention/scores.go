@@ -14,6 +14,7 @@ func (p *problem) scores(b block, x operands) *tensor.Tensor {
 
 // masked adds what is not of products to scores, and leaves out keys.
 func (p *problem) masked(b block, x operands, s *tensor.Tensor) *tensor.Tensor {
+	s = p.scored(b, x.q.Device(), s)
 	if x.slopes != nil {
 		far := p.distances(b, x.q.Device()).Abs().Cast(p.acc)
 		s = s.Sub(x.slopes.Mul(far))

@@ -62,18 +62,18 @@ type block struct {
 
 // all computes a problem.
 func (p *problem) all(withLSE bool) (out, lse *tensor.Tensor) {
-	fuses, tracked := p.fuses(), slices.ContainsFunc(p.list(), (*tensor.Tensor).RequiresGrad)
+	tracked := slices.ContainsFunc(p.list(), (*tensor.Tensor).RequiresGrad)
 	switch batches, rows := p.blockSizes(); {
-	case fuses && tracked:
+	case tracked && p.fuses():
 		return p.recorded(withLSE)
-	case fuses:
+	case !tracked && p.fusesForward():
 		if out, lse, ok := p.fused(); ok {
 			return out, lse
 		}
 		return p.blocks(withLSE)
 	case batches >= p.b && rows >= p.s && (tracked || p.b*p.s == 0):
 		return p.atOnce(withLSE)
-	case p.o.Dropout == 0 && tracked:
+	case p.o.Dropout == 0 && p.o.ScoreFunc == nil && tracked:
 		return p.recorded(withLSE)
 	}
 	return p.blocks(withLSE)
@@ -81,7 +81,7 @@ func (p *problem) all(withLSE bool) (out, lse *tensor.Tensor) {
 
 // forward computes a problem without its gradients, by the kernel or block by block.
 func (p *problem) forward() (out, lse *tensor.Tensor) {
-	if p.fuses() {
+	if p.fusesForward() {
 		if out, lse, ok := p.fused(); ok {
 			return out, lse
 		}
@@ -158,7 +158,7 @@ func (p *problem) keysOf(row int) (first, end int) {
 }
 
 // block computes one of several blocks. With dropout its gradients compute it again, with the same
-// random numbers; without it see [recomputed].
+// random numbers, and with a ScoreFunc, too; without them see [recomputed].
 func (p *problem) block(b block, withLSE bool) (out, lse *tensor.Tensor) {
 	both := checkpoint(func(in ...*tensor.Tensor) *tensor.Tensor {
 		out, lse := p.attend(b, p.of(in), withLSE)
@@ -243,7 +243,7 @@ func (p *problem) attend(b block, x operands, withLSE bool) (out, lse *tensor.Te
 
 // emptyRows reports whether there can be rows of a block that attend to nothing.
 func (p *problem) emptyRows(b block, x operands) bool {
-	if x.mask != nil || p.o.MaskFunc != nil {
+	if x.mask != nil || p.o.MaskFunc != nil || p.o.ScoreFunc != nil {
 		return true
 	}
 	for row := b.row; row < b.row+b.rows; row++ {

@@ -13,11 +13,11 @@ import (
 // computed by one kernel that has a table of them: gradients are those of each sequence alone.
 func (p *problem) fusesSequences(op ...*tensor.Tensor) bool {
 	tracked := slices.ContainsFunc(append(p.list(), op...), (*tensor.Tensor).RequiresGrad)
-	return !tracked && p.o.Dropout == 0 && p.o.MaskFunc == nil && fusing(p)
+	return !tracked && p.o.Dropout == 0 && fusing(p)
 }
 
-// onePaged is Attend by one kernel that reads keys and values where they are in the pages. It reports
-// false where there is none.
+// onePaged is Attend by one kernel that reads keys and values where they are in the pages. It
+// reports false where there is none.
 func (c *Paged) onePaged(op string, q *tensor.Tensor, list []*Sequence, o Options) (out *tensor.Tensor, ok bool) {
 	k, v := c.k.Transpose(1, 2), c.v.Transpose(1, 2) // (pages, heads, tokens, size)
 	p, err := check(q, k.Narrow(0, 0, 1), v.Narrow(0, 0, 1), o)
@@ -55,7 +55,7 @@ func oneVarLen(op string, q, k, v *tensor.Tensor, endsQ, endsK []int, o Options)
 		p.slopes = slopes.Cast(p.acc).Reshape(slopes.Size(0), p.hkv, p.g, 1, 1)
 	}
 	tokens := q.Size(0)
-	p.q = q.Reshape(tokens, p.hkv, p.g, p.d).Transpose(0, 1) // (heads of keys, tokens, heads of queries of each, d)
+	p.q = q.Reshape(tokens, p.hkv, p.g, p.d).Transpose(0, 1)
 	p.k, p.v = k.Transpose(0, 1).Unsqueeze(0), v.Transpose(0, 1).Unsqueeze(0)
 	in := p.forKernels()
 	in.Packed = true
@@ -79,7 +79,10 @@ func (p *problem) launch(op string, in *opsattention.Problem, logs []int, shape 
 		return tensor.Fail(op, err), true
 	}
 	in.Q, in.K, in.V = view(q), view(k), view(v)
-	err := opsattention.Forward(d.Stream(), view(out), view(lse), in)
+	err := p.withFunctions(in)
+	if err == nil {
+		err = opsattention.Forward(d.Stream(), view(out), view(lse), in)
+	}
 	switch {
 	case errors.Is(err, jit.ErrUnsupported):
 		return nil, false

@@ -10,7 +10,8 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
-// both returns what operations and what the kernel make of an attention; the kernel's has to be taken.
+// both returns what operations and what the kernel make of an attention; the kernel's has to be
+// taken.
 func both(t *testing.T, f func() *tensor.Tensor) (want, got *tensor.Tensor) {
 	t.Helper()
 	was := fusing
@@ -24,8 +25,8 @@ func both(t *testing.T, f func() *tensor.Tensor) (want, got *tensor.Tensor) {
 	return want, got
 }
 
-// TestFusedPaged has pages in any order, sequences without a token, of one, of whole pages and not, of
-// several tiles of keys, and several blocks that share these.
+// TestFusedPaged has pages in any order, sequences without a token, of one, of whole pages and not,
+// of several tiles of keys, and several blocks that share these.
 func TestFusedPaged(t *testing.T) {
 	for _, device := range []string{"auto", "cpu:interp"} {
 		d := open(t, device)
@@ -59,8 +60,8 @@ func TestFusedPaged(t *testing.T) {
 	}
 }
 
-// TestFusedVarLen has tiles with rows of one sequence alone, sequences without queries, without keys, and of one,
-// and those of several tiles.
+// TestFusedVarLen has tiles with rows of one sequence alone, sequences without queries, without
+// keys, and of one, and those of several tiles.
 func TestFusedVarLen(t *testing.T) {
 	for _, device := range []string{"auto", "cpu:interp"} {
 		d := open(t, device)

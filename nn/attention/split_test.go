@@ -8,8 +8,9 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
-// TestFusedSplits has several blocks share keys, as they do on devices with more multiprocessors than
-// tiles of rows: parts of equal size and not, without any keys, and rows that attend to nothing.
+// TestFusedSplits has several blocks share keys, as they do on devices with more multiprocessors
+// than tiles of rows: parts of equal size and not, without any keys, and rows that attend to
+// nothing.
 func TestFusedSplits(t *testing.T) {
 	for _, device := range []string{"auto", "cpu:interp"} {
 		d := open(t, device)
@@ -26,8 +27,8 @@ func TestFusedSplits(t *testing.T) {
 	}
 }
 
-// plain compares the kernel, on a device of many multiprocessors, with operations. threads are what one
-// takes, 0 for as many as there are.
+// plain compares the kernel, on a device of many multiprocessors, with operations. threads are what
+// one takes, 0 for as many as there are.
 func plain(t *testing.T, q, k, v *tensor.Tensor, o Options, threads int) {
 	t.Helper()
 	was := fusing

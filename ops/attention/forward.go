@@ -1,6 +1,7 @@
 package attention
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -24,24 +25,33 @@ type Problem struct {
 	Scale, SoftCap               float64 // SoftCap 0 is none
 	Left, Right                  int     // how far from its position a query attends
 
-	// Sequences are where the keys of each batch are and how many it has, nil if they are those of K
-	// and V from the first one on. There is no mask then.
+	// ScoreFunc makes a score of one after the soft cap, and of the positions of its query and key:
+	// a func(score float32, query, key int32) float32, nil for none. Sums are in float32 then.
+	ScoreFunc *jit.Fn
+
+	// MaskFunc leaves out keys by positions: a func(query, key int32) bool, nil for none. Seen says
+	// of which tiles it leaves out all, see [Seen], or has no type.
+	MaskFunc *jit.Fn
+	Seen     ops.View
+
+	// Sequences are where the keys of each batch are and how many it has, nil if they are those of
+	// K and V from the first one on. There is no mask then.
 	Sequences []Sequence
 
-	// Packed says that the queries of the sequences are one behind the other: queries and the result are
-	// (heads of keys, tokens, heads of queries of each, d), log-sum-exps (heads of keys, tokens, heads
-	// of queries of each), and keys and values have one batch.
+	// Packed says that the queries of the sequences are one behind the other: queries and the
+	// result are (heads of keys, tokens, heads of queries of each, d), log-sum-exps (heads of keys,
+	// tokens, heads of queries of each), and keys and values have one batch.
 	Packed bool
 
-	// Pages are the pages of all sequences, if keys and values are in pages of PageTokens tokens: K and V
-	// are (pages, heads of keys, PageTokens, size) then.
+	// Pages are the pages of all sequences, if keys and values are in pages of PageTokens tokens: K
+	// and V are (pages, heads of keys, PageTokens, size) then.
 	Pages      []int32
 	PageTokens int
 }
 
-// Sequence is a batch of a [Problem]. It has Keys keys, and if the problem is Packed Queries queries.
-// Query is how many of the queries are before its own; Key how many of the keys, or, if keys are in
-// pages, where in Pages its own begin.
+// Sequence is a batch of a [Problem]. It has Keys keys, and if the problem is Packed Queries
+// queries. Query is how many of the queries are before its own; Key how many of the keys, or, if
+// keys are in pages, where in Pages its own begin.
 type Sequence struct{ Query, Queries, Key, Keys int }
 
 // MaxSize is the largest size of values that a block has sums of.
@@ -72,11 +82,18 @@ func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 	if err != nil {
 		return err
 	}
-	if err := p.checkSequences(); err != nil {
+	if err := errors.Join(p.checkSequences(), p.checkFunctions(&w)); err != nil {
 		return fmt.Errorf("attention: %w", err)
 	}
 	problem, f, bits, bias := p.inKernel()
 	problem.Tiles = (problem.Rows + int(w.M) - 1) / int(w.M)
+	f.Score = p.ScoreFunc != nil
+	switch {
+	case p.MaskFunc != nil && p.Seen.DType != 0:
+		f.Seen = kernels.SeenByTable
+	case p.MaskFunc != nil:
+		f.Seen = kernels.SeenByFunc
+	}
 	table, blocks := p.table(&problem, int(w.M))
 	if blocks == 0 {
 		return nil
@@ -91,10 +108,10 @@ func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 	return p.inParts(s, out, logs, &problem, func(parts, logs runtime.SliceHeader) error {
 		d, sum := p.Q.DType, p.Q.DType.Compute()
 		g := runtime.Grid{Blocks: runtime.Dim3{X: blocks * problem.Splits}, Threads: runtime.Dim3{X: int(w.Down) * info.WarpSize}}
-		hs := [11]runtime.SliceHeader{out.Header(), parts, logs, p.Q.Header(), p.K.Header(), p.V.Header(), header(bits), header(bias), header(p.Slopes), header(p.Sinks), {Buf: numbers.Buf, Len: len(table)}}
+		hs := [12]runtime.SliceHeader{out.Header(), parts, logs, p.Q.Header(), p.K.Header(), p.V.Header(), header(bits), header(p.Seen), header(bias), header(p.Slopes), header(p.Sinks), {Buf: numbers.Buf, Len: len(table)}}
 		word := lowest(sum)
 		return forward.Launch(s, ops.TypeArgs{T: d}, g, ops.SliceArg(d, &hs[0]), ops.SliceArg(sum, &hs[1]), ops.SliceArg(sum, &hs[2]), ops.SliceArg(d, &hs[3]), ops.SliceArg(d, &hs[4]), ops.SliceArg(d, &hs[5]),
-			ops.SliceArg(dtype.U8, &hs[6]), ops.SliceArg(sum, &hs[7]), ops.SliceArg(sum, &hs[8]), ops.SliceArg(sum, &hs[9]), ops.SliceArg(dtype.I32, &hs[10]), problem, ops.ScalarArg(sum, &word), f, w)
+			ops.SliceArg(dtype.U8, &hs[6]), ops.SliceArg(dtype.U8, &hs[7]), ops.SliceArg(sum, &hs[8]), ops.SliceArg(sum, &hs[9]), ops.SliceArg(sum, &hs[10]), ops.SliceArg(dtype.I32, &hs[11]), problem, ops.ScalarArg(sum, &word), f, w, or(p.ScoreFunc, anyScore), or(p.MaskFunc, anyKey))
 	})
 }
 

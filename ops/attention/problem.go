@@ -10,8 +10,8 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// inKernel returns a problem as kernels have it, but for the number of tiles, and its mask as one of
-// bits or one that is added.
+// inKernel returns a problem as kernels have it, but for the number of tiles, and its mask as one
+// of bits or one that is added.
 func (p *Problem) inKernel() (k kernels.Problem, f kernels.Features, bits, bias ops.View) {
 	n := p.sizes()
 	k = kernels.Problem{
@@ -39,7 +39,8 @@ func (p *Problem) inKernel() (k kernels.Problem, f kernels.Features, bits, bias 
 	return k, f, bits, bias
 }
 
-// sizes are those of a problem: s and keys are the most that a batch has, and tokens the queries of all.
+// sizes are those of a problem: s and keys are the most that a batch has, and tokens the queries of
+// all.
 type sizes struct{ batches, heads, groups, s, keys, d, dv, tokens int }
 
 func (p *Problem) sizes() (n sizes) {

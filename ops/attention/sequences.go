@@ -69,8 +69,8 @@ func (p *Problem) checkSequence(s Sequence) error {
 	return nil
 }
 
-// table returns the numbers of the sequences, of tiles of m rows if queries are packed, and of pages, as
-// the kernel has them, and how many blocks there are without splits.
+// table returns the numbers of the sequences, of tiles of m rows if queries are packed, and of
+// pages, as the kernel has them, and how many blocks there are without splits.
 func (p *Problem) table(k *kernels.Problem, m int) (list []int32, blocks int) {
 	if p.Sequences == nil {
 		return nil, k.Tiles * (k.AllRows / max(k.Rows, 1))

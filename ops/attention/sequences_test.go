@@ -10,7 +10,8 @@ import (
 	"github.com/gokiln/kiln/ops/layout"
 )
 
-// Sequences, pages and queries that are not there are refused: the kernel would read past the operands.
+// Sequences, pages and queries that are not there are refused: the kernel would read past the
+// operands.
 func TestCheckSequences(t *testing.T) {
 	of := func(shape ...int) ops.View { return ops.View{DType: dtype.F32, Layout: layout.Contiguous(shape)} }
 	const huge = int(^uint(0) >> 1)

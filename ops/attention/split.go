@@ -27,8 +27,9 @@ func splits(info *runtime.Info, blocks, keys, size int, w *kernels.ForwardTiles)
 	return max(1, min(slots/blocks, keys/(leastTiles*int(w.N)), mostSplits))
 }
 
-// resident returns how many blocks a multiprocessor takes at a time, by its threads, its registers if
-// a thread has as many as it can address, and shared memory, of which a block can have about all.
+// resident returns how many blocks a multiprocessor takes at a time, by its threads, its registers
+// if a thread has as many as it can address, and shared memory, of which a block can have about
+// all.
 func resident(info *runtime.Info, size int, w *kernels.ForwardTiles) int {
 	threads := int(w.Down) * info.WarpSize
 	n := min(info.ThreadsPerUnit/threads, info.SharedPerBlock/(w.Shared()*size))

@@ -12,15 +12,18 @@ import (
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/internal/detour"
 	"github.com/gokiln/kiln/internal/pretend"
+	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/attention"
+	"github.com/gokiln/kiln/ops/attention/kernels"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
 
-// TestAttentionRegisters has ptxas assemble the kernel of attention as it is for NVIDIA's devices: for
-// many queries, for splits of the keys, and with what Problem has besides. Nothing is spilled to memory.
+// TestAttentionRegisters has ptxas assemble the kernel of attention as it is for NVIDIA's devices:
+// for many queries, for splits of the keys, and with what Problem has besides. Nothing is spilled
+// to memory.
 func TestAttentionRegisters(t *testing.T) {
 	for _, to := range []string{"ptx:sm_80", "ptx:sm_90a"} {
 		_, arch, _ := strings.Cut(to, ":")
@@ -38,7 +41,8 @@ func TestAttentionRegisters(t *testing.T) {
 	}
 }
 
-// attentions are what [attention.Problem] can have: each changes one, and has views of a type and shape.
+// attentions are what [attention.Problem] can have: each changes one, and has views of a type and
+// shape.
 func attentions() map[string]func(p *attention.Problem, view func(d dtype.DType, shape ...int) ops.View) {
 	type view = func(d dtype.DType, shape ...int) ops.View
 	return map[string]func(p *attention.Problem, v view){
@@ -51,6 +55,13 @@ func attentions() map[string]func(p *attention.Problem, view func(d dtype.DType,
 		", pages, splits": func(p *attention.Problem, v view) {
 			p.Q, p.K, p.V = v(p.Q.DType, 1, 8, 4, 1, 128), v(p.Q.DType, 64, 8, 16, 128), v(p.Q.DType, 64, 8, 16, 128)
 			p.PageTokens, p.Pages, p.Sequences = 16, make([]int32, 32), []attention.Sequence{{Keys: 500}}
+		},
+		", functions": func(p *attention.Problem, v view) {
+			p.ScoreFunc, p.MaskFunc = jit.Func(kernels.AnyScore), jit.Func(kernels.AnyKey)
+		},
+		", functions, table of tiles": func(p *attention.Problem, v view) {
+			p.ScoreFunc, p.MaskFunc = jit.Func(kernels.AnyScore), jit.Func(kernels.AnyKey)
+			p.Right, p.Seen = 0, v(dtype.U8, 4*64/32, 4096/64)
 		},
 		", packed, causal": func(p *attention.Problem, v view) {
 			p.Q, p.Packed, p.Right = v(p.Q.DType, 8, 64, 4, 128), true, 0

@@ -1,10 +1,12 @@
 package ops_test
 
 import (
+	"embed"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/internal/pretend"
 	"github.com/gokiln/kiln/nn/attention"
 	"github.com/gokiln/kiln/runtime"
@@ -92,5 +94,34 @@ func TestAttentionSequences(t *testing.T) {
 		gotPaged, gotVarLen := on(d, dt, dt)
 		require.InDeltaSlice(t, paged, gotPaged, 3e-2, "%v", d)
 		require.InDeltaSlice(t, varLen, gotVarLen, 3e-2, "%v", d)
+	}
+}
+
+//go:embed attention_test.go
+var attentionSource embed.FS
+
+var _ = dsl.Source(attentionSource) // of functions of positions
+
+// TestAttentionFunctions has functions of positions in the kernel, and tiles of keys that are left
+// out.
+func TestAttentionFunctions(t *testing.T) {
+	list := devices(t)
+	cpu := list[0]
+	for i, d := range list[2:] {
+		dt := []tensor.DType{tensor.BF16, tensor.F16}[i%2]
+		draw := func(heads, tokens int) *tensor.Tensor {
+			return tensor.Randn(cpu, tensor.F32, 0, 1, 1, heads, tokens, 32).Cast(dt)
+		}
+		q, k, v := draw(4, 90), draw(2, 300), draw(2, 300)
+		o := attention.Options{
+			MaskFunc:  func(query, key int32) bool { return query/100 == key/100 },
+			ScoreFunc: func(score float32, query, key int32) float32 { return score * dsl.Cos(float32(query-key)) },
+			BlockMask: new(attention.BlockMask),
+		}
+		on := func(d *tensor.Device, dt tensor.DType) []float32 {
+			in := func(x *tensor.Tensor) *tensor.Tensor { return x.Cast(dt).To(d) }
+			return values(t, attention.SDPA(in(q), in(k), in(v), o).To(cpu).Cast(tensor.F32))
+		}
+		require.InDeltaSlice(t, on(cpu, tensor.F32), on(d, dt), 3e-2, "%v", d)
 	}
 }

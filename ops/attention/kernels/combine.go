@@ -2,10 +2,10 @@ package kernels
 
 import "github.com/gokiln/kiln/dsl"
 
-// Combine stores what results over parts of the keys give together, and the log-sum-exp of each row:
-// parts (splits, rows, dv) count by the exponentials of their log-sum-exps, partLogs (splits, rows),
-// less that of all. Parts are added in their order, so that results are reproducible. A thread has
-// an element; those of a row compute its weights each, which are few. lowest is −∞.
+// Combine stores what results over parts of the keys give together, and the log-sum-exp of each
+// row: parts (splits, rows, dv) count by the exponentials of their log-sum-exps, partLogs (splits,
+// rows), less that of all. Parts are added in their order, so that results are reproducible. A
+// thread has an element; those of a row compute its weights each, which are few. lowest is −∞.
 //
 //kiln:kernel
 func Combine[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, logs, parts, partLogs []C, rows, dv, splits int, lowest C) {

@@ -6,8 +6,8 @@ import (
 	"github.com/gokiln/kiln/dsl/tile"
 )
 
-// Problem is the sizes of an attention: planes of rows of queries, each with a head of keys. A plane
-// has the queries of a group of heads, those of one head behind each other.
+// Problem is the sizes of an attention: planes of rows of queries, each with a head of keys. A
+// plane has the queries of a group of heads, those of one head behind each other.
 type Problem struct {
 	Rows, S     int // rows of a plane, and those of a head
 	Keys, D, DV int
@@ -30,8 +30,8 @@ type Problem struct {
 	Cap    float64
 }
 
-// Strides are the distances of neighbours in memory: batches, heads of keys, the heads of queries of
-// each, rows and keys.
+// Strides are the distances of neighbours in memory: batches, heads of keys, the heads of queries
+// of each, rows and keys.
 type Strides struct{ Batch, Head, Group, Row, Key int }
 
 // Features are what an attention has, of which the kernel has code for those alone.
@@ -44,11 +44,26 @@ type Features struct {
 	Ragged  dsl.ConstBool // batches have lengths of their own, see [Problem.place]
 	Packed  dsl.ConstBool // and their queries are one behind the other
 	Page    dsl.ConstInt  // keys and values are in pages of so many tokens, 0 for none
+	Score   dsl.ConstBool // a function changes scores
+	Seen    dsl.ConstInt  // SeenByAll, SeenByFunc or SeenByTable
 	Mask    dsl.ConstInt  // NoMask, BoolMask or AddedMask
 }
 
-// ForwardTiles say how blocks divide products: tiles of M by N scores, and of M by DV results, of which
-// Down warps have parts. DV is as large as the values or larger.
+// What functions of positions leave out.
+const (
+	SeenByAll   = iota
+	SeenByFunc  // keys, for a query
+	SeenByTable // and tiles of keys, for a tile of rows: see [SeenTiles]
+)
+
+// AnyScore and AnyKey are functions of positions that change nothing.
+func AnyScore(score float32, _, _ int32) float32 { return score }
+
+// AnyKey is true.
+func AnyKey(_, _ int32) bool { return true }
+
+// ForwardTiles say how blocks divide products: tiles of M by N scores, and of M by DV results, of
+// which Down warps have parts. DV is as large as the values or larger.
 type ForwardTiles struct {
 	M, N, DV         dsl.ConstInt
 	Down, Stages     dsl.ConstInt
@@ -81,22 +96,25 @@ const (
 	AddedMask
 )
 
-// Forward stores softmax(q·kᵀ)·v, and the logarithms of the sums of exponentials: a block has a tile of
-// rows of a plane, and goes over the keys that these attend to. Softmax is online (Milakov and
-// Gimelshein, "Online normalizer calculation for softmax", 2018; Dao, "FlashAttention-2", 2023,
+// Forward stores softmax(q·kᵀ)·v, and the logarithms of the sums of exponentials: a block has a
+// tile of rows of a plane, and goes over the keys that these attend to. Softmax is online (Milakov
+// and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao, "FlashAttention-2", 2023,
 // algorithm 1): each tile of keys scales what those before it gave to the largest score so far.
 // lowest is −∞.
 //
 // If Features say Split, several blocks share the keys of a tile of rows, and each stores what its
-// part gives in parts, (splits, rows of all planes, dv), and its log-sum-exps in logs, (splits, rows of
-// all planes), from which [Combine] makes the result (Flash-Decoding: Dao, Haziza, Massa and Sizov,
-// 2023). Sinks take part in the first of them.
+// part gives in parts, (splits, rows of all planes, dv), and its log-sum-exps in logs, (splits,
+// rows of all planes), from which [Combine] makes the result (Flash-Decoding: Dao, Haziza, Massa
+// and Sizov, 2023). Sinks take part in the first of them.
 //
-// table says where the queries, keys and pages of batches are, if Features say Ragged.
+// table says where the queries, keys and pages of batches are, if Features say Ragged. score makes
+// scores of those after the soft cap and of the positions of query and key, and keys that see is
+// false of are left out (score_mod and mask_mod of FlexAttention: Dong et al., "Flex Attention",
+// 2024); seen says of each tile of rows and keys whether any is not.
 //
 //kiln:kernel
-//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=true f.Split=true f.Ragged=true f.Packed=true f.Page=16 f.Mask=1,2 w.M=16 w.N=64 w.DV=64 w.Down=1 w.Stages=2 w.Chunk=2 w.QVec=true w.KVec=true w.VVec=true
-func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, parts, logs []C, q, k, v []T, bits []uint8, bias, slopes, sinks []C, table []int32, p Problem, lowest C, f Features, w ForwardTiles) {
+//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=true f.Split=true f.Ragged=true f.Packed=true f.Page=16 f.Score=true f.Seen=1,2 f.Mask=1,2 w.M=16 w.N=64 w.DV=64 w.Down=1 w.Stages=2 w.Chunk=2 w.QVec=true w.KVec=true w.VVec=true
+func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, parts, logs []C, q, k, v []T, bits, seen []uint8, bias, slopes, sinks []C, table []int32, p Problem, lowest C, f Features, w ForwardTiles, score func(score float32, query, key int32) float32, see func(query, key int32) bool) {
 	cfg, then := w.scores(), w.values()
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	mad := func(a, b, c C) C { return dsl.FMA(a, b, c) }
@@ -123,6 +141,11 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, parts, logs []C, q
 		}
 	})
 	begin, end := p.keysOf(row, int(cfg.M), &f)
+	tiles := 0 // of the tile's rows in seen
+	if f.Seen == SeenByTable {
+		begin -= begin % int(cfg.N)
+		tiles = row / int(cfg.M) * ((p.Keys + int(cfg.N) - 1) / int(cfg.N))
+	}
 	if f.Split {
 		begin, end = part(begin, end, b.split, p.Splits, int(cfg.N))
 	}
@@ -141,6 +164,9 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, parts, logs []C, q
 	}
 	keysAt, valuesAt := keys.At, values.At
 	for key := begin; key < end; key += int(cfg.N) {
+		if f.Seen == SeenByTable && seen[tiles+key/int(cfg.N)] == 0 {
+			continue
+		}
 		if f.Page > 0 {
 			keys.First, values.First = key, key
 		} else {
@@ -158,11 +184,17 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, parts, logs []C, q
 			if f.Capped {
 				s = limit * dsl.Tanh(s/limit)
 			}
+			if f.Score {
+				s = C(score(float32(s), position[i], int32(c)))
+			}
 			far := c - int(position[i])
 			if f.ALiBi {
 				s -= slope[i] * C(max(far, -far))
 			}
 			if f.Bounded && (far > p.Right || far < -p.Left) {
+				return lowest
+			}
+			if f.Seen != SeenByAll && !see(position[i], int32(c)) {
 				return lowest
 			}
 			if f.Mask == BoolMask && bits[masks[i]+c*p.Mask.Key] == 0 {

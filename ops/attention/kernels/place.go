@@ -2,7 +2,8 @@ package kernels
 
 import "github.com/gokiln/kiln/dsl"
 
-// place is what a block has of an attention: a tile of the rows of a plane, and a split of its keys.
+// place is what a block has of an attention: a tile of the rows of a plane, and a split of its
+// keys.
 type place struct {
 	batch, head, split int
 	row                int // the first of its rows
@@ -19,10 +20,10 @@ const (
 	SequenceLen
 )
 
-// place returns what the block has. Blocks are splits of tiles of planes. If Features say Ragged, the
-// table has four numbers for each batch, from the first one on, and the problem becomes that of the
-// block's batch. If they say Packed, the table has two numbers for each tile of rows of a head, from
-// TilesAt on: the batch and the first row.
+// place returns what the block has. Blocks are splits of tiles of planes. If Features say Ragged,
+// the table has four numbers for each batch, from the first one on, and the problem becomes that of
+// the block's batch. If they say Packed, the table has two numbers for each tile of rows of a head,
+// from TilesAt on: the batch and the first row.
 func (p *Problem) place(t dsl.Thread, table []int32, m int, f *Features) (b place) {
 	at := t.BlockX()
 	if f.Split {
@@ -49,8 +50,8 @@ func (p *Problem) place(t dsl.Thread, table []int32, m int, f *Features) (b plac
 	return b
 }
 
-// query returns the head of its group and the number that the query of a row has: heads are behind each
-// other, and those of a token if queries are packed.
+// query returns the head of its group and the number that the query of a row has: heads are behind
+// each other, and those of a token if queries are packed.
 func (p *Problem) query(row int, packed dsl.ConstBool) (group, query int) {
 	if packed {
 		return row % p.Groups, row / p.Groups
@@ -84,7 +85,8 @@ func (p *Problem) between(low, high int) (begin, end int) {
 	return max(low+p.Off-p.Left, 0), min(high+p.Off+p.Right+1, p.Keys)
 }
 
-// part returns the keys of one of several splits: tiles of n keys, as many each but for the last ones.
+// part returns the keys of one of several splits: tiles of n keys, as many each but for the last
+// ones.
 func part(begin, end, split, splits, n int) (first, last int) {
 	tiles := (end - begin + n - 1) / n
 	each := (tiles + splits - 1) / splits * n
