@@ -11,6 +11,7 @@ var (
 	mulAddReal, mulAddInt = NewGenericFunc(kernels.MadReal[C]), NewGenericFunc(kernels.MadInt[I])
 
 	mulAddInt8, mulAddUint8 = jit.Func(kernels.MadBytes[int32]), jit.Func(kernels.MadBytes[uint32])
+	mulAddPairs             = jit.Func(kernels.MadPairs)
 
 	Add = NewGenericFunc(kernels.Add[C]) // a+b
 	Div = NewGenericFunc(kernels.Div[C]) // a/b
@@ -24,9 +25,13 @@ func MulAddFn(c dtype.DType) *jit.Fn {
 	return mulAddReal.In(c)
 }
 
-// MulAddBytesFn is the function that adds the products of the bytes of words, I32 or U32, to a sum.
-func MulAddBytesFn(c dtype.DType) *jit.Fn {
-	if c == dtype.U32 {
+// MulAddWordsFn is the function that adds the products of the elements of words of 32 bits to a sum
+// of the words' type: of bytes of I32 or U32, and of pairs of bfloat16 in the bits of F32.
+func MulAddWordsFn(c dtype.DType) *jit.Fn {
+	switch c {
+	case dtype.F32:
+		return mulAddPairs
+	case dtype.U32:
 		return mulAddUint8
 	}
 	return mulAddInt8

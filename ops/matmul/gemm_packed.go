@@ -132,7 +132,7 @@ func (p *Problem) packedType() dtype.DType {
 // packedMulAdd is the function that adds a product of what is packed to a sum.
 func (p *Problem) packedMulAdd() *jit.Fn {
 	if p.words {
-		return ops.MulAddBytesFn(p.packedType())
+		return ops.MulAddWordsFn(p.packedType())
 	}
 	return ops.MulAddFn(p.packedType())
 }

@@ -2,9 +2,12 @@ package matmul
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/ops/matmul/kernels"
 	"github.com/gokiln/kiln/runtime"
@@ -40,8 +43,61 @@ func runThin(s *runtime.Stream, p *Problem, vectors bool) error {
 	return runThinCols(s, p)
 }
 
+// thinWords are the factors that thin products multiply in words of 32 bits, with the types of
+// these: bytes by dot products of four, whose sums hold all that shorter results do, and pairs of
+// bfloat16, which take one load and no conversion of each element.
+var thinWords = map[dtype.DType]dtype.DType{dtype.I8: dtype.I32, dtype.U8: dtype.U32, dtype.BF16: dtype.F32}
+
+// inWords makes the factors words along k where both are whole words there.
+func (p *Problem) inWords(s *runtime.Stream) error {
+	d, ok := thinWords[p.A.DType]
+	n := 4 / p.A.DType.Size()
+	whole := func(v *ops.View, i, along, across int) bool {
+		return vectors(n, p.Batches[i], along, across, p.K) && v.Layout.Offset()%n == 0
+	}
+	if !ok || p.Out.DType.Size() > 4 || !whole(&p.A, 1, p.XK, p.XM) || !whole(&p.B, 2, p.YK, p.YN) {
+		return nil
+	}
+	var err error
+	if p.A, p.Batches[1], err = words(p.A, p.Batches[1], d, n); err != nil {
+		return err
+	}
+	if p.B, p.Batches[2], err = words(p.B, p.Batches[2], d, n); err != nil {
+		return err
+	}
+	p.words, p.K, p.XM, p.YN = true, p.K/n, p.XM/n, p.YN/n
+	return p.PlanBatches(s)
+}
+
+// words is a factor, and how its matrices lie, as words of n elements.
+func words(v ops.View, batch layout.Layout, d dtype.DType, n int) (ops.View, layout.Layout, error) {
+	flat, err := layout.New(layout.Shape{v.Layout.Span() / n}, []int{1}, v.Layout.Offset()/n)
+	if err != nil {
+		return v, batch, err
+	}
+	strides := slices.Clone(batch.Strides())
+	for i := range strides {
+		strides[i] /= n
+	}
+	batch, err = layout.New(batch.Shape(), strides, 0)
+	return ops.View{Buf: v.Buf, DType: d, Layout: flat}, batch, err
+}
+
+// thinMulAdd is the function that adds a product, or those of words, to a sum.
+func (p *Problem) thinMulAdd() *jit.Fn {
+	if p.words {
+		return ops.MulAddWordsFn(p.sum())
+	}
+	return ops.MulAddFn(p.sum())
+}
+
 // runThinRows has a warp sum a row, or blocks some rows that are long.
 func runThinRows(s *runtime.Stream, p *Problem, wide bool) error {
+	if !wide {
+		if err := p.inWords(s); err != nil {
+			return err
+		}
+	}
 	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Rows: 1, Vec: 1, Unroll: 4, XUnit: p.XK == 1, YUnit: p.YK == 1}
 	warp := p.Info.WarpSize
 	warps, rows := 1, p.M
@@ -78,6 +134,9 @@ func runThinRows(s *runtime.Stream, p *Problem, wide bool) error {
 	if c.Share {
 		most *= warps
 	}
+	if p.words {
+		most /= 2 // a word of bfloat16 has two
+	}
 	parts := p.split(rows*p.Batch, enough, least, step, most)
 	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, ops.MaxBlocks()), Z: parts}, Threads: runtime.Dim3{X: warps * warp}}
 	p.fuses = p.sum() == p.Out.DType.Compute()
@@ -94,7 +153,7 @@ func (p *Problem) launchThin(s *runtime.Stream, kernel, then *ops.Generic, g run
 	if err != nil {
 		return err
 	}
-	types, mad, add := ops.TypeArgs{T: t, O: out.DType, C: sum}, ops.MulAddFn(sum), ops.Add.In(sum)
+	types, mad, add := ops.TypeArgs{T: t, O: out.DType, C: sum}, p.thinMulAdd(), ops.Add.In(sum)
 	if ok {
 		f.single()
 		return then.Launch(s, types, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), f.bias, f.factor, f.residual, f.walk, p.Product, c, f.scale, f.e, mad, add, p.then.act)
