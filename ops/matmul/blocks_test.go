@@ -31,14 +31,16 @@ func TestBlocks(t *testing.T) {
 					continue
 				}
 				for ways := range 4 {
-					inBlocks(t, b, types[0], types[1], c[0], c[1], c[2], ways)
+					multiplied(t, b, "packed in blocks", types[0], types[1], c[0], c[1], c[2], ways)
 				}
 			}
 		}
 	}
 }
 
-func inBlocks(t *testing.T, b *opstest.Bench, d, o dtype.DType, m, n, k, ways int) {
+// multiplied compares two products of m×k and k×n small integers by a strategy. Bits of ways say which
+// factors are transposed in memory.
+func multiplied(t *testing.T, b *opstest.Bench, strategy string, d, o dtype.DType, m, n, k, ways int) {
 	t.Helper()
 	const batch = 2
 	lie := func(rows, columns int, transposed bool) layout.Layout {
@@ -53,7 +55,7 @@ func inBlocks(t *testing.T, b *opstest.Bench, d, o dtype.DType, m, n, k, ways in
 	draw := func() dtype.Scalar { return dtype.FromInt(d, int64(b.Rand.IntN(3))) }
 	x, y := b.Value(t, d, lie(m, k, ways&1 != 0), draw), b.Value(t, d, lie(k, n, ways&2 != 0), draw)
 	out := b.Output(t, o, layout.Shape{batch, m, n}, 0)
-	require.NoError(t, MatmulBy(b.Stream, "packed in blocks", out.View, x.View, y.View))
+	require.NoError(t, MatmulBy(b.Stream, strategy, out.View, x.View, y.View))
 	for i, got := range b.Read(t, out) {
 		z, row, col := i/(m*n), i/n%m, i%n
 		want := int64(0)

@@ -160,18 +160,40 @@ func (p *Problem) Packing(s *runtime.Stream, v ops.View, i, rows, across, inner 
 	if err != nil {
 		return k, err
 	}
-	k.cfg = kernels.Packing{Rows: rows, K: p.K, Across: across, Along: inner, Batch: n, High: high, Way: kernels.AlongK, Contiguous: inner == 1}
-	if across == 1 && inner != 1 && int(high)%p.Info.WarpSize == 0 {
-		k.cfg.Way, k.cfg.Contiguous = kernels.AcrossK, true
-	}
+	k.cfg = kernels.Packing{Rows: rows, K: p.K, Across: across, Along: inner, Batch: n, High: high}
+	packOrder(&k.cfg, dsl.ConstInt(p.Info.WarpSize), !p.words)
 	bands := ops.RoundUp(rows, int(high)) / int(high)
 	k.from, k.To = v, ops.View{DType: c, Layout: layout.Contiguous(layout.Shape{n * bands * int(high) * steps})}
 	if k.walk, err = p.packedWalk(s, i); err != nil {
 		return k, err
 	}
-	k.grid = runtime.Grid{Blocks: runtime.Dim3{X: bands, Y: min(n, ops.MaxBlocks())}, Threads: runtime.Dim3{X: p.Info.WarpSize}}
+	blocks := bands
+	if k.cfg.Way == kernels.AcrossK {
+		each := max(int(k.cfg.Turn), 1)
+		blocks = (bands + each - 1) / each
+	}
+	k.grid = runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(n, ops.MaxBlocks())}, Threads: runtime.Dim3{X: p.Info.WarpSize}}
 	p.Batches[i] = index
 	return k, nil
+}
+
+// packOrder chooses in which way threads of warps of so many go over a matrix that is to be packed,
+// and how many vectors they transpose, if its kernel does that: where a band is less or more than a
+// vector of what lies next to each other.
+func packOrder(c *kernels.Packing, warp dsl.ConstInt, transposes bool) {
+	c.Way, c.Contiguous = kernels.AlongK, c.Along == 1
+	narrow := transposes && warp%c.High == 0 && c.High > 1 && c.High < warp && c.High&(c.High-1) == 0
+	whole := c.High%warp == 0
+	switch {
+	case c.Along == 1 && narrow:
+		c.Turn = c.High
+	case c.Along == 1 && whole && transposes:
+		c.Turn = warp
+	case c.Along != 1 && c.Across == 1 && narrow:
+		c.Way, c.Contiguous, c.Turn = kernels.AcrossK, true, warp/c.High
+	case c.Along != 1 && c.Across == 1 && whole:
+		c.Way, c.Contiguous = kernels.AcrossK, true
+	}
 }
 
 // packedBatch is how many matrices of operand i are packed, once if they are all the same, and

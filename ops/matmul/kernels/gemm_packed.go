@@ -13,39 +13,118 @@ type Packing struct {
 	High          dsl.ConstInt  // rows of a band
 	Way           dsl.ConstInt  // whether threads go along k or across it
 	Contiguous    dsl.ConstBool // the stride there is 1
+
+	// Turn is how many vectors lanes transpose at once, so that what they store is contiguous: of rows
+	// along k, or across it of elements of as many bands. With 0 each lane stores what it has loaded.
+	Turn dsl.ConstInt
 }
 
 // Pack writes matrices as bands of High rows, each of them column after column, so that
 // [Packed] reads it from end to end. Rows that the last band lacks are 0. Blocks in x
-// go over bands, in y over matrices.
+// go over bands, or as many as are transposed at once, in y over matrices.
 //
 //kiln:kernel
-//kiln:const p.High=8 p.Way=0,1
+//kiln:const p.High=8 p.Way=0,1 p.Turn=0,2
 func Pack[T, C dsl.Number](t dsl.Thread, out []C, x []T, w core.Walk, p Packing) {
 	high, bands := int(p.High), (p.Rows+int(p.High)-1)/int(p.High)
 	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
 		at := w.At(z)[0]
+		if p.Turn > 0 && p.Way == AcrossK {
+			first := t.BlockX() * int(p.Turn)
+			packBands(t, out[(z*bands+first)*p.K*high:], x, at, first*high, &p)
+			continue
+		}
 		first := t.BlockX() * high
 		to := out[(z*bands+t.BlockX())*p.K*high:][:p.K*high]
+		if p.Turn > 0 {
+			packTurned(t, to, x, at, first, &p)
+			continue
+		}
 		if p.Way == AlongK {
 			for k := t.ThreadX(); k < p.K; k += t.BlockDimX() {
 				for r := range high {
-					var v C
-					if first+r < p.Rows {
-						v = dsl.Convert[C](x[at+(first+r)*p.Across+TimesStride(k, p.Along, p.Contiguous)])
-					}
-					to[k*high+r] = v
+					to[k*high+r] = packedElement[T, C](x, at, first+r, k, &p)
 				}
 			}
 			continue
 		}
 		for k := range p.K {
 			for r := t.ThreadX(); r < high; r += t.BlockDimX() {
-				var v C
-				if first+r < p.Rows {
-					v = dsl.Convert[C](x[at+TimesStride(first+r, p.Across, p.Contiguous)+k*p.Along])
+				to[k*high+r] = packedElement[T, C](x, at, first+r, k, &p)
+			}
+		}
+	}
+}
+
+// packedElement is an element of a matrix that begins at a place, 0 where it has none.
+func packedElement[T, C dsl.Number](x []T, at, row, k int, p *Packing) (v C) {
+	across, along := p.Way == AcrossK && p.Contiguous, p.Way == AlongK && p.Contiguous
+	if row < p.Rows && k < p.K {
+		v = dsl.Convert[C](x[at+TimesStride(row, p.Across, across)+TimesStride(k, p.Along, along)])
+	}
+	return v
+}
+
+// packTurned writes a band of rows that are contiguous along k: lanes load neighbours there, and
+// store neighbouring rows.
+func packTurned[T, C dsl.Number](t dsl.Thread, to []C, x []T, at, first int, p *Packing) {
+	high, turn := int(p.High), int(p.Turn)
+	each := t.WarpSize() / turn // elements along k of which a vector has all rows in the end
+	lane := t.Lane()
+	v := dsl.LocalSlice[C](p.Turn)
+	for k := 0; k < p.K; k += t.WarpSize() {
+		for r := 0; r < high; r += turn {
+			for i := range turn {
+				v[i] = packedElement[T, C](x, at, first+r+i, k+lane, p)
+			}
+			exchange(t, v, p.Turn, each)
+			for i := range turn {
+				if each > 1 { // rows are the upper bits of the lane, and are to be the lower ones
+					v[i] = dsl.Shuffle(t, v[i], lane%turn*each+lane/turn)
 				}
-				to[k*high+r] = v
+				if k+i*each+lane/turn < p.K {
+					to[(k+i*each)*high+r+lane] = v[i]
+				}
+			}
+		}
+	}
+}
+
+// packBands writes as many bands as lanes have rows for, which are contiguous across k: lanes load
+// neighbouring rows, and store those of a band at as many places along k.
+func packBands[T, C dsl.Number](t dsl.Thread, to []C, x []T, at, first int, p *Packing) {
+	high, turn := int(p.High), int(p.Turn)
+	lane := t.Lane()
+	v := dsl.LocalSlice[C](p.Turn)
+	for k := 0; k < p.K; k += turn {
+		for i := range turn {
+			v[i] = packedElement[T, C](x, at, first+lane, k+i, p)
+		}
+		exchange(t, v, p.Turn, high)
+		for i := range turn {
+			if first+i*high < p.Rows && k+lane/high < p.K {
+				to[(i*p.K+k)*high+lane] = v[i]
+			}
+		}
+	}
+}
+
+// exchange exchanges the bits of the numbers of n vectors with bits of the lanes, from that of a
+// value on: element l of vector i is that of vector (l/bit)%n, at the lane which has i in place of
+// these bits.
+func exchange[C dsl.Number](t dsl.Thread, v []C, n dsl.ConstInt, bit int) {
+	for apart := 1; apart < int(n); apart *= 2 {
+		mask := apart * bit
+		upper := t.Lane()&mask != 0
+		for i := range int(n) {
+			if i&apart == 0 {
+				low, high := v[i], v[i+apart]
+				fromLow, fromHigh := dsl.ShuffleXor(t, low, mask), dsl.ShuffleXor(t, high, mask)
+				if upper {
+					v[i] = fromHigh
+				} else {
+					v[i+apart] = fromLow
+				}
 			}
 		}
 	}
