@@ -23,10 +23,18 @@ func TestPackOrder(t *testing.T) {
 		way, turn     dsl.ConstInt
 		contiguous    bool
 	}{
-		{100, 1, 8, 16, false, along, 8, true}, {100, 1, 4, 8, false, along, 4, true}, {100, 1, 6, 8, false, along, 0, true},
-		{100, 1, 48, 16, false, along, 16, true}, {100, 1, 16, 8, false, along, 8, true}, {100, 1, 48, 16, true, along, 0, true},
-		{1, 100, 8, 16, false, across, 2, true}, {1, 100, 4, 16, false, across, 4, true}, {1, 100, 6, 8, false, along, 0, false},
-		{1, 100, 48, 16, false, across, 0, true}, {1, 100, 8, 16, true, along, 0, false}, {3, 100, 8, 16, false, along, 0, false},
+		{100, 1, 8, 16, false, along, 8, true},
+		{100, 1, 4, 8, false, along, 4, true},
+		{100, 1, 6, 8, false, along, 0, true},
+		{100, 1, 48, 16, false, along, 16, true},
+		{100, 1, 16, 8, false, along, 8, true},
+		{100, 1, 48, 16, true, along, 0, true},
+		{1, 100, 8, 16, false, across, 2, true},
+		{1, 100, 4, 16, false, across, 4, true},
+		{1, 100, 6, 8, false, along, 0, false},
+		{1, 100, 48, 16, false, across, 0, true},
+		{1, 100, 8, 16, true, along, 0, false},
+		{3, 100, 8, 16, false, along, 0, false},
 	} {
 		p := kernels.Packing{Across: c.across, Along: c.along, High: c.high}
 		packOrder(&p, c.warp, !c.words)
@@ -35,8 +43,8 @@ func TestPackOrder(t *testing.T) {
 	}
 }
 
-// TestPacked multiplies packed factors that lie along and across k, with rows and columns that are no
-// whole bands, on vectors of several widths. Sums of small integers are exact.
+// TestPacked multiplies packed factors that lie along and across k, with rows and columns that are
+// no whole bands, on vectors of several widths. Sums of small integers are exact.
 func TestPacked(t *testing.T) {
 	for _, name := range []string{"cpu", "cpu:avx2", "cpu:interp", "cpu:interp8"} {
 		dev, err := runtime.Open(name)
@@ -48,7 +56,9 @@ func TestPacked(t *testing.T) {
 		defer dev.Close()
 		b := opstest.NewBench(dev)
 		for i, c := range [][3]int{{64, 96, 32}, {33, 49, 47}, {9, 130, 1}, {100, 7, 18}, {8, 48, 65}} {
-			for _, types := range [][2]dtype.DType{{dtype.F32, dtype.F32}, {dtype.F64, dtype.F64}, {dtype.BF16, dtype.F32}, {dtype.I32, dtype.I32}} {
+			for _, types := range [][2]dtype.DType{
+				{dtype.F32, dtype.F32}, {dtype.F64, dtype.F64}, {dtype.BF16, dtype.F32}, {dtype.I32, dtype.I32},
+			} {
 				for ways := range 4 {
 					if i < 2 || name == "cpu" {
 						multiplied(t, b, "packed", types[0], types[1], c[0], c[1], c[2], ways)

@@ -20,12 +20,19 @@ type thinCase struct {
 	words          bool
 }
 
-// TestThinWords multiplies bytes and bfloat16 in words and, where rows are no whole words, not. Sums
-// of small numbers are exact; those of bytes wrap as the results do.
+// thinTypes are types of factors and results.
+var thinTypes = [][2]dtype.DType{
+	{dtype.I8, dtype.I8}, {dtype.I8, dtype.I32}, {dtype.U8, dtype.I32}, {dtype.U8, dtype.U32},
+	{dtype.U8, dtype.U8}, {dtype.BF16, dtype.BF16}, {dtype.BF16, dtype.F32},
+}
+
+// TestThinWords multiplies bytes and bfloat16 in words and, where rows are no whole words, not.
+// Sums of small numbers are exact; those of bytes wrap as the results do.
 func TestThinWords(t *testing.T) {
 	cases := []thinCase{
-		{40, 200, 1, 1, 200, 0, true}, {9, 1044, 1, 2, 1048, 4, true}, {3, 4, 2, 3, 8, 8, true}, {33, 64, 4, 1, 64, 0, true},
-		{5, 2600, 1, 1, 2600, 0, true}, {40, 200, 1, 1, 203, 0, false}, {40, 200, 1, 1, 200, 1, false}, {7, 63, 2, 2, 64, 0, false},
+		{40, 200, 1, 1, 200, 0, true}, {9, 1044, 1, 2, 1048, 4, true}, {3, 4, 2, 3, 8, 8, true},
+		{33, 64, 4, 1, 64, 0, true}, {5, 2600, 1, 1, 2600, 0, true}, {40, 200, 1, 1, 203, 0, false},
+		{40, 200, 1, 1, 200, 1, false}, {7, 63, 2, 2, 64, 0, false},
 	}
 	for _, name := range []string{"cpu", "cpu:interp"} {
 		dev, err := runtime.Open(name)
@@ -33,7 +40,7 @@ func TestThinWords(t *testing.T) {
 		defer dev.Close()
 		b := opstest.NewBench(dev)
 		for i, c := range cases {
-			for _, d := range [][2]dtype.DType{{dtype.I8, dtype.I8}, {dtype.I8, dtype.I32}, {dtype.U8, dtype.I32}, {dtype.U8, dtype.U32}, {dtype.U8, dtype.U8}, {dtype.BF16, dtype.BF16}, {dtype.BF16, dtype.F32}} {
+			for _, d := range thinTypes {
 				if name == "cpu" || i == 1 || i == 5 {
 					c.multiply(t, b, d[0], d[1])
 				}
@@ -75,6 +82,6 @@ func (c thinCase) multiply(t *testing.T, b *opstest.Bench, d, o dtype.DType) {
 		if d.IsInt() {
 			want = dtype.FromBits(o, uint64(ints))
 		}
-		require.Equal(t, want, got, "%+v of %v in %v: product %d, row %d, column %d", c, d, o, z, row, col)
+		require.Equal(t, want, got, "%+v of %v in %v: at %d, %d, %d", c, d, o, z, row, col)
 	}
 }
