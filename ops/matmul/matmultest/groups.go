@@ -80,6 +80,7 @@ func Grouped(t *testing.T, b *opstest.Bench) {
 			}, "Results/%v/%v", r.factors, r.out)
 		}
 	}
+	randomGroups(t, b)
 	b.Part(t, groupedGraph, "Graph")
 	t.Run("Errors", func(t *testing.T) { groupedErrors(t, b) })
 }
@@ -88,7 +89,12 @@ func Grouped(t *testing.T, b *opstest.Bench) {
 // lie as kind says.
 func grouped(t *testing.T, b *opstest.Bench, d, o dtype.DType, n, form, kind int, way string) {
 	t.Helper()
-	c := groupCases[n]
+	groupCases[n].check(t, b, d, o, form, kind, way)
+}
+
+// check is grouped of any case. It reports whether the device has that way.
+func (c *groupCase) check(t *testing.T, b *opstest.Bench, d, o dtype.DType, form, kind int, way string) (has bool) {
+	t.Helper()
 	e := len(c.ends)
 	shapes := map[int][3]layout.Shape{
 		groupedRows:    {{c.total, c.n}, {c.total, c.m}, {e, c.m, c.n}},
@@ -109,24 +115,25 @@ func grouped(t *testing.T, b *opstest.Bench, d, o dtype.DType, n, form, kind int
 	})
 	err := matmulops.Grouped(b.Stream, out.View, x.View, y.View, ends.View, matmulops.Options{Strategy: way})
 	if way != "" && errors.Is(err, jit.ErrUnsupported) {
-		return
+		return false
 	}
 	if way != "" && err != nil && b.Device.Info().SharedPerBlock < 80<<10 {
 		require.ErrorContains(t, err, "bytes of shared memory", way)
-		return
+		return false
 	}
 	require.NoError(t, err, way)
 	groups := groupBounds(ends, c.total)
 	got, i := b.Read(t, out), 0
 	opstest.EachIndex(shapes[0], func(at []int) {
-		terms, of := groupTerms(&c, form, at, groups)
+		terms, of := groupTerms(c, form, at, groups)
 		want, size := SumOfProducts(o, terms, func(k int) (dtype.Scalar, dtype.Scalar) {
 			xi, yi := of(k)
 			return x.Want[xi], y.Want[yi]
 		})
-		require.NoError(t, Within(got[i], want, size), "form %d, %v by %v of %v with ends %v, element %v", form, x.Layout, y.Layout, d, ends.Want, at)
+		require.NoError(t, Within(got[i], want, size), "form %d, %v by %v of %v with ends %v in %v, %q: element %v", form, x.Layout, y.Layout, d, ends.Want, o, way, at)
 		i++
 	})
+	return true
 }
 
 // groupBounds are where groups begin and end, of numbers below total.

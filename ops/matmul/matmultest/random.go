@@ -28,16 +28,19 @@ const (
 	mostFailures       = 3  // of a configuration that are told
 )
 
-// randomProducts tests as many random products as KILN_PRODUCTS asks for.
-func randomProducts(t *testing.T, b *opstest.Bench) {
+// configurations divides as many random products as KILN_PRODUCTS asks for among configurations: f
+// draws one and tests n products of it.
+func configurations(t *testing.T, b *opstest.Bench, f func(t *testing.T, b *opstest.Bench, n int)) {
 	n := opstest.Products()
 	count := min(mostConfigurations, (n+leastShapes-1)/leastShapes)
 	for i := range count {
-		b.Always(t, func(t *testing.T, b *opstest.Bench) {
-			c := drawConfiguration(b)
-			c.run(t, b, n*(i+1)/count-n*i/count)
-		}, "Random/%d", i)
+		b.Always(t, func(t *testing.T, b *opstest.Bench) { f(t, b, n*(i+1)/count-n*i/count) }, "Random/%d", i)
 	}
+}
+
+// randomProducts tests random products, of any number of matrices.
+func randomProducts(t *testing.T, b *opstest.Bench) {
+	configurations(t, b, func(t *testing.T, b *opstest.Bench, n int) { drawConfiguration(b).run(t, b, n) })
 }
 
 // gaps tests that no strategy writes to what is behind rows of results, which end within a chunk of

@@ -45,6 +45,7 @@ func Scaled(t *testing.T, b *opstest.Bench) {
 			}, "%v/%v/%v", c.factors, c.out, sc)
 		}
 	}
+	randomScaled(t, b)
 	t.Run("Errors", func(t *testing.T) { scaledErrors(t, b) })
 }
 
@@ -56,7 +57,9 @@ func scaleGroups(n, each int) int {
 	return (n + each - 1) / each
 }
 
-func scaled(t *testing.T, b *opstest.Bench, d, o dtype.DType, size, sc [3]int, kind int, way string) {
+// scaled tests one product of some size, (m, k, n), with scales as sc says, operands that lie as kind
+// says, and in some way. It reports whether the device has that.
+func scaled(t *testing.T, b *opstest.Bench, d, o dtype.DType, size, sc [3]int, kind int, way string) (has bool) {
 	t.Helper()
 	m, k, n := size[0], size[1], size[2]
 	draw := func() dtype.Scalar { return dtype.FromFloat(d, float64(b.Rand.IntN(33)-16)/8) }
@@ -73,11 +76,11 @@ func scaled(t *testing.T, b *opstest.Bench, d, o dtype.DType, size, sc [3]int, k
 	out := b.Output(t, o, layout.Shape{m, n}, kind)
 	err := matmulops.Scaled(b.Stream, out.View, x.View, y.View, xs.View, ys.View, matmulops.Options{Strategy: way})
 	if way != "" && errors.Is(err, jit.ErrUnsupported) {
-		return
+		return false
 	}
 	if way != "" && err != nil && b.Device.Info().SharedPerBlock < 80<<10 {
 		require.ErrorContains(t, err, "bytes of shared memory", way)
-		return
+		return false
 	}
 	require.NoError(t, err, way)
 	at := func(v *opstest.Value, columns, i, j, wide, long int) float64 {
@@ -98,6 +101,7 @@ func scaled(t *testing.T, b *opstest.Bench, d, o dtype.DType, size, sc [3]int, k
 		}
 		require.NoError(t, Within(got, dtype.FromFloat(o, sum), bound), "%v of %v, %v, scales %v, %q: row %d, column %d, sum %v", d, size, o, sc, way, row, col, sum)
 	}
+	return true
 }
 
 // scaledErrors are scales that do not fit.
