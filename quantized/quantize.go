@@ -22,7 +22,7 @@ func Quantize(x *tensor.Tensor, of format.Type) *Tensor { return QuantizeImporta
 
 // QuantizeImportant returns the numbers of x, of a floating-point type, in a block format, on the
 // device of x: what the reference implementation's quantizer of files makes of x in float32, byte
-// for byte. Importance has a number of F32 for each element of the last dimension, which weights the
+// for byte. Formats with code books, see [format.HostQuantizer], are made on the host. Importance has a number of F32 for each element of the last dimension, which weights the
 // errors that are made small; formats that ignore it give the same with it.
 //
 // The last dimension is whole blocks, otherwise it is an error of kind [format.ErrSize]. A format
@@ -47,8 +47,8 @@ func QuantizeImportant(x *tensor.Tensor, of format.Type, importance *tensor.Tens
 		return failed(op, fmt.Errorf("%w: no quantizer of %v (importance: %v)", format.ErrType, of, importance != nil))
 	}
 	out := tensor.Empty(x.Device(), tensor.U8, size)
-	if size > 0 && out.Err() == nil {
-		out = fill(out, x.Detach().Cast(tensor.F32).Contiguous(), of, importance)
+	if size > 0 {
+		out = blocksFrom(x.Detach().Cast(tensor.F32).Contiguous(), size, of, importance)
 	}
 	if out.Err() != nil {
 		return failed(op, out.Err())
@@ -75,12 +75,16 @@ func checkImportance(x *tensor.Tensor, of format.Type, w *tensor.Tensor) error {
 	return nil
 }
 
-// fill stores x, contiguous and of F32, as blocks.
-func fill(out, x *tensor.Tensor, of format.Type, importance *tensor.Tensor) *tensor.Tensor {
+// blocksFrom returns x, contiguous and of F32, as blocks of so many bytes.
+func blocksFrom(x *tensor.Tensor, size int, of format.Type, importance *tensor.Tensor) *tensor.Tensor {
 	f, err := of.Block()
 	if err != nil {
 		return tensor.Fail("quantize", err)
 	}
+	if _, ok := f.(format.HostQuantizer); ok {
+		return onHost(x, size, of, importance)
+	}
+	out := tensor.Empty(x.Device(), tensor.U8, size)
 	g := gridOf(x.Device(), x.Count()/f.Elems())
 	if _, ok := f.(format.Weighted); ok && importance != nil {
 		return fillImportant(out, x, importance.Detach().Contiguous(), of, f, g)
@@ -90,6 +94,23 @@ func fill(out, x *tensor.Tensor, of format.Type, importance *tensor.Tensor) *ten
 		return tensor.Fail("quantize", err)
 	}
 	return tensor.LaunchInto(out, k, g, x, f)
+}
+
+// onHost is blocksFrom on the host.
+func onHost(x *tensor.Tensor, size int, of format.Type, importance *tensor.Tensor) *tensor.Tensor {
+	list, err := tensor.ToSlice[float32](x)
+	var w []float32
+	if err == nil && importance != nil {
+		w, err = tensor.ToSlice[float32](importance.Detach())
+	}
+	out := make([]byte, size)
+	if err == nil {
+		err = format.Quantize(out, list, x.Size(-1), of, w)
+	}
+	if err != nil {
+		return tensor.Fail("quantize", err)
+	}
+	return tensor.FromOwned(x.Device(), out)
 }
 
 func fillImportant(out, x, importance *tensor.Tensor, of format.Type, f format.Block, g runtime.Grid) *tensor.Tensor {

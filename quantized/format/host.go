@@ -109,6 +109,10 @@ func quantizerOf(t Type, important bool) (blockWriter, error) {
 	if q, ok := f.(Quantizer); ok {
 		return func(out []byte, x, _ []float32, _ float32) { q.Quantize(out, x) }, nil
 	}
+	info := byType[t]
+	if h, ok := f.(HostQuantizer); ok && (important || info.Imatrix != Required) {
+		return func(out []byte, x, w []float32, _ float32) { h.QuantizeHost(out, x, w) }, nil
+	}
 	return nil, fmt.Errorf("%w: %v has no quantizer (importance of columns: %v)", ErrType, t, important)
 }
 

@@ -1,6 +1,10 @@
 package format
 
-import "github.com/gokiln/kiln/dsl"
+import (
+	"math"
+
+	"github.com/gokiln/kiln/dsl"
+)
 
 // BlockIQ1_M is [IQ1_M]: 256 elements in groups of 16, each run of 8 out of the code book of
 // [BlockIQ1_S].
@@ -26,4 +30,91 @@ func (BlockIQ1_M) Run(d Data, at, r int) Run {
 	half := s0>>12&0xF | s0>>24&0xF0 | s1>>4&0xF00 | s1>>16&0xF000
 	scale := d.U16(at+48+r>>3*2) >> (r >> 1 & 3 * 3) & 7
 	return shifted(uint32(gridIQ1_S[i]), h>>3&1, dsl.F32(dsl.F16(uint16(half)))*float32(2*scale+1))
+}
+
+// QuantizeHost divides each group into three levels in the best way there is, with δ of its own for
+// each eight elements, and searches the code book for them, with importance or without.
+func (BlockIQ1_M) QuantizeHost(out []uint8, x, importance []float32) {
+	w := bookWeights(x, importance, 2, 0)
+	var groups [16]ternaryGroup
+	var most float32
+	clear(out)
+	for i := range groups {
+		groups[i] = searchIQ1M(x[16*i:16*i+16], w[16*i:16*i+16])
+		most = max(most, groups[i].scale)
+	}
+	if most == 0 {
+		return
+	}
+	var scales uint64
+	var qx, q2 float32
+	d := most / 15
+	inv := 1 / d
+	for i, g := range groups {
+		l := nearestIn(0.5*(float32(inv*g.scale)-1), 0, 7)
+		scales |= uint64(l) << (i/4*16 + i%4*3)
+		for k := range 2 {
+			n := g.numbers[k]
+			out[2*i+k] = uint8(n)
+			out[32+i] |= (uint8(n>>8) | uint8(g.negative(k))<<3) << (4 * k)
+			at := 16*i + 8*k
+			sumVector(&qx, &q2, gridIQ1_S[n], x[at:], w[at:], g.values(k), float32(2*l+1))
+		}
+	}
+	if q2 > 0 {
+		d = qx / q2
+	}
+	half := uint64(dsl.To[dsl.F16](float32(d * 1.1125)).Bits())
+	for i := range 4 {
+		scales |= half >> (4 * i) & 15 << (16*i + 12)
+	}
+	put32(out, 48, uint32(scales))
+	put32(out, 52, uint32(scales>>32))
+}
+
+// negative is 1 if δ is taken away from eight elements, of which there are two: the shift has their
+// signs, that of the first ones in bit 1.
+func (g *ternaryGroup) negative(k int) int { return g.shift >> (1 - k) & 1 }
+
+func (g *ternaryGroup) values(k int) *[3]float32 { return &shiftedValues[g.negative(k)] }
+
+func searchIQ1M(x, w []float32) (g ternaryGroup) {
+	most := abs(extreme(x))
+	if most < 1e-7 {
+		return g
+	}
+	sorted := order(x)
+	s, best := split3{scale: most}, float32(-math.MaxFloat32)
+	for i := range 17 {
+		for j := i; j < 17; j++ {
+			qx, q2 := sumsIQ1M(x, w, sorted, i, j)
+			for shift := range 4 {
+				s.take(qx[shift], q2[shift], &best, i, j, shift)
+			}
+		}
+	}
+	q := s.levels(sorted, 4)
+	g.scale, g.shift = s.scale, s.shift
+	g.vectors(x, w, q[:], g.values)
+	return g
+}
+
+// sumsIQ1M returns the sums of w·v·x and w·v² for a division and each shift.
+func sumsIQ1M(x, w []float32, sorted []int, first, second int) (qx, q2 [4]float32) {
+	for j, i := range sorted {
+		level := 0
+		if j >= first {
+			level++
+		}
+		if j >= second {
+			level++
+		}
+		for shift := range 4 {
+			v := shiftedValues[shift>>(1-i/8)&1][level]
+			wv := float32(w[i] * v)
+			qx[shift] += float32(wv * x[i])
+			q2[shift] += float32(wv * v)
+		}
+	}
+	return qx, q2
 }

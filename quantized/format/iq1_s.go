@@ -1,5 +1,7 @@
 package format
 
+import "math"
+
 // BlockIQ1_S is [IQ1_S]: 256 elements in groups of 32, each run of 8 out of a code book of 2048.
 //
 //	0   d   half
@@ -28,4 +30,66 @@ func shifted(code, negative uint32, d float32) Run {
 	less := 7 + 2*negative // 8, less 1 or more 1
 	lo, hi := spreadPairs(code)<<3, spreadPairs(code>>8)<<3
 	return scaled(lessBytes(lo, less), lessBytes(hi, less), d*0.125)
+}
+
+// QuantizeHost divides each group into three levels in the best way there is, and searches the code
+// book for them, with importance.
+func (BlockIQ1_S) QuantizeHost(out []uint8, x, importance []float32) {
+	w := bookWeights(x, importance, 2, 0)
+	var groups [8]ternaryGroup
+	var most float32
+	clear(out)
+	for i := range groups {
+		groups[i] = searchIQ1S(x[32*i:32*i+32], w[32*i:32*i+32])
+		most = max(most, groups[i].scale)
+	}
+	if most == 0 {
+		return
+	}
+	d := most / 15
+	inv := 1 / d
+	putF16(out, 0, d*1.125)
+	for i, g := range groups {
+		h := uint32(nearestIn(0.5*(float32(inv*g.scale)-1), 0, 7)) | uint32(g.shift)<<3
+		h <<= 12
+		for k, n := range g.numbers {
+			out[2+4*i+k] = uint8(n)
+			h |= uint32(n) >> 8 << (3 * k)
+		}
+		put16(out, 34+2*i, h)
+	}
+}
+
+func searchIQ1S(x, w []float32) (g ternaryGroup) {
+	most := abs(extreme(x))
+	if most < 1e-12 {
+		return g
+	}
+	sorted := order(x)
+	var sumX, sumW [33]float32
+	for j, i := range sorted {
+		sumX[j+1] = sumX[j] + float32(w[i]*x[i])
+		sumW[j+1] = sumW[j] + w[i]
+	}
+	s, best := split3{scale: most}, float32(-math.MaxFloat32)
+	for i := range 33 {
+		for j := i; j < 33; j++ {
+			for shift := range 2 {
+				qx, q2 := sumsIQ1S(&sumX, &sumW, i, j, &shiftedValues[shift])
+				s.take(qx, q2, &best, i, j, shift)
+			}
+		}
+	}
+	q := s.levels(sorted, 2)
+	g.scale, g.shift = s.scale, s.shift
+	g.vectors(x, w, q[:], func(int) *[3]float32 { return &shiftedValues[s.shift] })
+	return g
+}
+
+// sumsIQ1S returns the sums of w·v·x and w·v² for a division, of sums of sorted elements.
+func sumsIQ1S(sumX, sumW *[33]float32, i, j int, v *[3]float32) (qx, q2 float32) {
+	qx = float32((sumX[i]-sumX[0])*v[0]) + float32((sumX[j]-sumX[i])*v[1]) + float32((sumX[32]-sumX[j])*v[2])
+	q2 = float32(float32((sumW[i]-sumW[0])*v[0])*v[0]) + float32(float32((sumW[j]-sumW[i])*v[1])*v[1]) +
+		float32(float32((sumW[32]-sumW[j])*v[2])*v[2])
+	return qx, q2
 }

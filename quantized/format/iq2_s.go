@@ -1,5 +1,7 @@
 package format
 
+import "sync"
+
 // BlockIQ2_S is [IQ2_S]: 256 elements in groups of 16, each run of 8 out of a code book of 1024,
 // with 8 signs.
 //
@@ -23,3 +25,25 @@ func (BlockIQ2_S) Run(d Data, at, r int) Run {
 	i := d.U8(at+2+r) | d.U8(at+66+r>>2)>>(r&3*2)&3<<8
 	return signed2(uint32(gridIQ2_S[i]), d.U8(at+34+r), scaleIQ2(&d, at, at+74, r))
 }
+
+// QuantizeHost searches the code book for each group, with importance or without.
+func (BlockIQ2_S) QuantizeHost(out []uint8, x, importance []float32) {
+	s := bookSearch{book: bookIQ2_S(), steps: 9, each: 0.1, least: 1e-8}
+	list, levels, d := s.groups(x, bookWeights(x, importance, 2, 0.25), 16)
+	clear(out)
+	for i, g := range list {
+		for k := range 2 {
+			at := 2*i + k
+			out[2+at] = uint8(g.numbers[k])
+			out[34+at] = g.signs[k]
+			out[66+at/4] |= uint8(g.numbers[k]>>8) << (at % 4 * 2)
+		}
+		out[74+i/2] |= uint8(levels[i]) << (i % 2 * 4)
+	}
+	putF16(out, 0, d*0.9875)
+}
+
+var bookIQ2_S = sync.OnceValue(func() *codeBook {
+	codes := gridIQ2_S // kernels read tables that nobody slices
+	return newBook(codes[:], 2, 3, 1)
+})

@@ -1,5 +1,7 @@
 package format
 
+import "sync"
+
 // BlockIQ2_XS is [IQ2_XS]: 256 elements in groups of 16, each run of 8 out of a code book of 512,
 // with 7 bits for their signs.
 //
@@ -27,3 +29,25 @@ func scaleIQ2(d *Data, at, i, r int) float32 {
 	s := d.U8(i+r>>2) >> (r >> 1 & 1 * 4) & 15
 	return d.F16(at) * (0.5 + float32(s)) * 0.25
 }
+
+// QuantizeHost searches the code book for each group, with importance.
+func (BlockIQ2_XS) QuantizeHost(out []uint8, x, importance []float32) {
+	s := bookSearch{book: bookIQ2_XS(), steps: 9, each: 0.1, least: tiny, even: true}
+	list, levels, d := s.groups(x, bookWeights(x, importance, 1, 0), 16)
+	clear(out)
+	if d == 0 {
+		return
+	}
+	putF16(out, 0, d)
+	for i, g := range list {
+		for k := range 2 {
+			put16(out, 2+4*i+2*k, uint32(g.numbers[k])|uint32(g.signs[k]&127)<<9)
+		}
+		out[66+i/2] |= uint8(levels[i]) << (i % 2 * 4)
+	}
+}
+
+var bookIQ2_XS = sync.OnceValue(func() *codeBook {
+	codes := gridIQ2_XS // kernels read tables that nobody slices
+	return newBook(codes[:], 2, 3, 2)
+})

@@ -1,6 +1,9 @@
 package format
 
-import "math/bits"
+import (
+	"math/bits"
+	"sync"
+)
 
 // BlockIQ2_XXS is [IQ2_XXS]: 256 elements in groups of 32, each run of 8 out of a code book of 256,
 // with 7 bits for their signs.
@@ -39,3 +42,25 @@ func signed2(code, signs uint32, d float32) Run {
 	hi = 8*ones + 17*hi + hi>>1&ones
 	return scaled(negateBytes(lo, signs), negateBytes(hi, signs>>4), d)
 }
+
+// QuantizeHost searches the code book for each group, with importance.
+func (BlockIQ2_XXS) QuantizeHost(out []uint8, x, importance []float32) {
+	s := bookSearch{book: bookIQ2_XXS(), steps: 6, each: 0.1, least: tiny, even: true, again: true, positive: true}
+	list, levels, d := s.groups(x, bookWeights(x, importance, 1, 0), 32)
+	clear(out)
+	if d == 0 {
+		return
+	}
+	putF16(out, 0, d)
+	for i, g := range list {
+		for k := range 4 {
+			out[2+8*i+k] = uint8(g.numbers[k])
+		}
+		put32(out, 6+8*i, evenWord(g.signs, levels[i]))
+	}
+}
+
+var bookIQ2_XXS = sync.OnceValue(func() *codeBook {
+	codes := gridIQ2_XXS // kernels read tables that nobody slices
+	return newBook(codes[:], 2, 3, 2)
+})

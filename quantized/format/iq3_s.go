@@ -1,5 +1,7 @@
 package format
 
+import "sync"
+
 // BlockIQ3_S is [IQ3_S]: 256 elements in groups of 32, each four out of a code book of 512, with 8
 // signs.
 //
@@ -28,3 +30,32 @@ func (BlockIQ3_S) Run(d Data, at, r int) Run {
 	signs := d.U8(at + 74 + r)
 	return scaled(negateBytes(lo, signs), negateBytes(hi, signs>>4), d.F16(at)*float32(2*s+1))
 }
+
+// QuantizeHost searches the code book for each group, with importance or without. As in the reference,
+// the indices and signs of a group of zeros are left out, so that those of later groups of the block
+// move forward, where nothing but their bits of qh belongs to them: blocks of which a part is zeros
+// do not come back as they were.
+func (BlockIQ3_S) QuantizeHost(out []uint8, x, importance []float32) {
+	s := bookSearch{book: bookIQ3_S(), steps: 9, each: 0.2, again: true}
+	list, levels, d := s.groups(x, bookWeights(x, importance, 2, 0), 32)
+	clear(out)
+	at := 0
+	for i, g := range list {
+		out[106+i/2] |= uint8(levels[i]) << (i % 2 * 4)
+		if g.scale == 0 {
+			continue
+		}
+		for k := range 8 {
+			out[2+8*at+k] = uint8(g.numbers[k])
+			out[66+i] |= uint8(g.numbers[k]>>8) << k
+		}
+		copy(out[74+4*at:], g.signs[:])
+		at++
+	}
+	putF16(out, 0, d*1.033)
+}
+
+var bookIQ3_S = sync.OnceValue(func() *codeBook {
+	codes := gridIQ3_S // kernels read tables that nobody slices
+	return newBook(codes[:], 3, 8, 3)
+})

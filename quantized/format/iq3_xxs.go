@@ -1,5 +1,7 @@
 package format
 
+import "sync"
+
 // BlockIQ3_XXS is [IQ3_XXS]: 256 elements in groups of 32, each four out of a code book of 256,
 // with 7 bits for the signs of 8.
 //
@@ -37,3 +39,25 @@ func spreadTriples(x uint32) uint32 {
 	x = x&0x3F | x&0xFC0<<10
 	return x&0x00070007 | x&0x00380038<<5
 }
+
+// QuantizeHost searches the code book for each group, with importance or without.
+func (BlockIQ3_XXS) QuantizeHost(out []uint8, x, importance []float32) {
+	s := bookSearch{book: bookIQ3_XXS(), steps: 15, each: 0.2, least: 1e-8, even: true}
+	list, levels, d := s.groups(x, bookWeights(x, importance, 2, 0), 32)
+	clear(out)
+	if d == 0 {
+		return
+	}
+	putF16(out, 0, d*1.0125)
+	for i, g := range list {
+		for k := range 8 {
+			out[2+8*i+k] = uint8(g.numbers[k])
+		}
+		put32(out, 66+4*i, evenWord(g.signs, levels[i]))
+	}
+}
+
+var bookIQ3_XXS = sync.OnceValue(func() *codeBook {
+	codes := gridIQ3_XXS // kernels read tables that nobody slices
+	return newBook(codes[:], 3, 8, 2)
+})
