@@ -10,7 +10,8 @@
 //	                                                       compile kernels ahead, for deployment
 //	kiln verify bundle [-from record] [packages]           what of them a bundle does not have
 //	kiln bundle ls | sign | key                            look into bundles, sign them
-//	kiln tensors ls | print | diff | convert | dequantize  look into files of tensors, compare them, write other formats
+//	kiln tensors ls | print | diff                         look into files of tensors, compare them
+//	kiln tensors convert | quantize | dequantize           write other formats and types
 //	kiln cache ls | path | gc | clear                      the store of compiled kernels
 //	kiln cache verify [packages]                           compile again what is in it and compare
 //	kiln cache export | import | push | pull               to and from bundles and registries

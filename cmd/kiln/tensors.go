@@ -31,7 +31,7 @@ func tensorsCommand() *cobra.Command {
 		},
 	}
 	cmd.AddCommand(tensorsList(), tensorsPrint(), tensorsDiff(), tensorsConvert(false),
-		tensorsConvert(true))
+		tensorsConvert(true), tensorsQuantize())
 	return cmd
 }
 

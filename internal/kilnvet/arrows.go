@@ -84,6 +84,7 @@ var arrows = []arrow{
 	{from: "nn", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},
 	{from: "quantized/internal/scan", to: []string{"tensor/file"}},
 	{from: "quantized/gguf", to: []string{"ops/dtype", "ops/layout", "tensor/file", "quantized/format", "quantized/internal/scan"}},
+	{from: "quantized/recipe", to: []string{"quantized/format"}},
 	{from: "quantized/ggml", to: []string{"ops/layout", "tensor/file", "quantized/format", "quantized/gguf", "quantized/internal/scan"}},
 	{from: "quantized/imatrix", to: []string{"ops/dtype", "ops/layout", "tensor/file", "quantized/gguf", "quantized/internal/scan"}},
 	{from: "quantized", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},

@@ -122,17 +122,22 @@ func (c *counter) Write(b []byte) (int, error) {
 }
 
 func writeGGUF(w io.Writer, m *Model, tensors []*file.Entry) error {
-	meta := m.Meta
-	if meta == nil {
-		meta = &gguf.Metadata{}
-		for _, f := range m.Facts() {
-			if f.Key != "" {
-				meta.Set(f.Key, gguf.Of(f.Text))
-			}
-		}
-		meta.Delete(gguf.KeyAlignment) // which is no text
+	return gguf.Write(w, metaOf(m), tensors...)
+}
+
+// metaOf is the metadata of a model: that of other files as texts.
+func metaOf(m *Model) *gguf.Metadata {
+	if m.Meta != nil {
+		return m.Meta
 	}
-	return gguf.Write(w, meta, tensors...)
+	meta := &gguf.Metadata{}
+	for _, f := range m.Facts() {
+		if f.Key != "" {
+			meta.Set(f.Key, gguf.Of(f.Text))
+		}
+	}
+	meta.Delete(gguf.KeyAlignment) // which is no text
+	return meta
 }
 
 func writeSafetensors(w io.Writer, m *Model, tensors []*file.Entry) error {
