@@ -83,7 +83,7 @@ func TestRotating(t *testing.T) {
 	for _, device := range []string{"auto", "cpu:interp"} {
 		d := open(t, device)
 		for _, window := range []int{1, 2, 4, 7, 40} {
-			for _, o := range []Options{{}, {ALiBi: tensor.Ones(d, tensor.F32, 4)}, {Window: &Window{Left: 2}}, {SoftCap: 3}} {
+			for _, o := range []Options{{}, {ALiBi: tensor.Ones(d, tensor.F32, 4)}, {Window: &Window{Left: 2}}, {SoftCap: 3}, {MaskFunc: everyOther}, {ScoreFunc: steep}} {
 				r, all := NewRotating(window), o
 				all.Causal, all.Window = true, &Window{Left: window - 1}
 				if o.Window != nil {
@@ -95,6 +95,9 @@ func TestRotating(t *testing.T) {
 		}
 	}
 }
+
+// everyOther attends to every second token.
+func everyOther(query, key int32) bool { return (query-key)%2 == 0 }
 
 // TestRotatingAppend appends to a ring, and checks that what it returns is in order and stays.
 func TestRotatingAppend(t *testing.T) {

@@ -26,7 +26,9 @@ func (r *Rotating) Append(k, v *tensor.Tensor) (keys, values *tensor.Tensor) {
 }
 
 // Attend stores keys and values, and returns [SDPA] of queries of the new tokens: causal, with the
-// window of the cache, or that of the options if it has fewer keys in front.
+// window of the cache, or that of the options if it has fewer keys in front. Functions of positions
+// count from the first of the keys that [Rotating.Append] returns, so that only the distance of a
+// query and a key means the same in each call.
 func (r *Rotating) Attend(q, k, v *tensor.Tensor, o Options) *tensor.Tensor {
 	// One query attends to all that is stored, in any order, unless something depends on positions.
 	positions := o.Mask != nil || o.MaskFunc != nil || o.ScoreFunc != nil || o.ALiBi != nil || o.Window != nil

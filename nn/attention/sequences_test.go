@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/internal/pretend"
+	opsattention "github.com/gokiln/kiln/ops/attention"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
@@ -78,5 +79,32 @@ func TestFusedVarLen(t *testing.T) {
 			end()
 		}
 		require.ErrorIs(t, VarLen(q, k, v, endsQ, endsK, Options{Sinks: sinks.Narrow(0, 0, 3)}).Err(), tensor.ErrShape)
+	}
+}
+
+// TestLengths has batches of one tensor with keys of their own number, from their own place on.
+func TestLengths(t *testing.T) {
+	for _, device := range []string{"auto", "cpu:interp"} {
+		d := open(t, device)
+		q, k, v := qkv(d, 4, 4, 2, 20, 150, 16)
+		o := Options{Causal: true}
+		p, err := check(q, k, v, o)
+		require.NoError(t, err)
+		in := p.forKernels()
+		in.Sequences = []opsattention.Sequence{{Keys: 150}, {Key: 30, Keys: 77}, {Key: 150}, {Key: 149, Keys: 1}}
+		for _, units := range []int{1, 30} {
+			end := pretend.Be(func(info *runtime.Info) { info.Units = units })
+			got, ok := p.launch("sdpa", in, []int{4, 2, 2, 20}, 4, 4, 20, 16)
+			end()
+			require.True(t, ok)
+			for i, s := range in.Sequences {
+				of := func(x *tensor.Tensor) *tensor.Tensor { return x.Get(i).Narrow(1, s.Key, s.Keys) }
+				same(t, SDPA(q.Get(i), of(k), of(v), o), got.Get(i), 2e-5)
+			}
+		}
+		in.Sequences[1].Keys = 121
+		bad, ok := p.launch("sdpa", in, []int{4, 2, 2, 20}, 4, 4, 20, 16)
+		require.True(t, ok)
+		require.ErrorContains(t, bad.Err(), "sequence 1: 121 keys from 30 on, there are 150")
 	}
 }
