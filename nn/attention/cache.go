@@ -27,23 +27,43 @@ func NewCache(tokens int) *Cache {
 // there, of the same other sizes and types, and returns all of them, as views that stay as they
 // are. The cache is as it was before where that cannot be done.
 func (c *Cache) Append(k, v *tensor.Tensor) (keys, values *tensor.Tensor) {
-	if err := checkNew(k, v, c.k, c.v); err != nil {
+	return c.append(k, v, nil)
+}
+
+// AppendRotated is [Cache.Append] of keys that are turned by their positions, which begin with
+// [Cache.Len]: one kernel turns and stores them.
+func (c *Cache) AppendRotated(k, v *tensor.Tensor, r Rotation) (keys, values *tensor.Tensor) {
+	return c.append(k, v, &r)
+}
+
+func (c *Cache) append(k, v *tensor.Tensor, r *Rotation) (keys, values *tensor.Tensor) {
+	err := checkNew(k, v, c.k, c.v)
+	if err == nil {
+		err = r.check(k, c.n)
+	}
+	if err == nil {
+		err = c.store(k, v, r)
+	}
+	if err != nil {
 		bad := tensor.Fail("cache append", err)
 		return bad, bad
 	}
-	for _, x := range []struct {
-		s *store
-		t *tensor.Tensor
-	}{{&c.k, k}, {&c.v, v}} {
-		if err := x.s.reserve(x.t, c.n); err != nil {
-			return tensor.Fail("cache append", err), tensor.Fail("cache append", err)
-		}
-		if err := x.s.put(x.t, c.n); err != nil {
-			return tensor.Fail("cache append", err), tensor.Fail("cache append", err)
-		}
-	}
 	c.n += k.Size(-2)
 	return c.Keys(), c.Values()
+}
+
+// store stores new tokens.
+func (c *Cache) store(k, v *tensor.Tensor, r *Rotation) error {
+	if err := c.k.reserve(k, c.n); err != nil {
+		return err
+	}
+	if err := c.v.reserve(v, c.n); err != nil {
+		return err
+	}
+	if err := c.k.put(k, c.n, r, c.n); err != nil {
+		return err
+	}
+	return c.v.put(v, c.n, nil, 0)
 }
 
 // Attend appends keys and values, and returns [SDPA] of queries of the new tokens with all that
@@ -107,12 +127,16 @@ func (s *store) reserve(t *tensor.Tensor, n int) error {
 	return nil
 }
 
-// put copies t to token n and those behind it.
-func (s *store) put(t *tensor.Tensor, n int) error {
+// put copies t, turned if there is a rotation by positions from one on, to token n and those behind
+// it.
+func (s *store) put(t *tensor.Tensor, n int, r *Rotation, position int) error {
 	if t.Size(-2) == 0 {
 		return nil
 	}
-	return s.t.SliceSet(t.Detach(), t.Rank()-2, n)
+	if r == nil {
+		return s.t.SliceSet(t.Detach(), t.Rank()-2, n)
+	}
+	return r.into(s.t.Narrow(-2, n, t.Size(-2)), t, position)
 }
 
 // first returns the first n tokens.

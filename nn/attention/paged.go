@@ -72,8 +72,18 @@ func (s *Sequence) Close() {
 // Append copies keys (heads, tokens, KeySize) and values (heads, tokens, ValueSize) behind those of
 // the sequence. Without pages enough it is an error of kind [ErrPages], and the sequence stays as
 // it was.
-func (s *Sequence) Append(k, v *tensor.Tensor) error {
-	if err := s.in.check(k, v); err != nil {
+func (s *Sequence) Append(k, v *tensor.Tensor) error { return s.append(k, v, nil) }
+
+// AppendRotated is [Sequence.Append] of keys that are turned by their positions, which begin with
+// [Sequence.Len]: one kernel turns those of a page and stores them there.
+func (s *Sequence) AppendRotated(k, v *tensor.Tensor, r Rotation) error { return s.append(k, v, &r) }
+
+func (s *Sequence) append(k, v *tensor.Tensor, r *Rotation) error {
+	err := s.in.check(k, v)
+	if err == nil {
+		err = r.check(k, s.n)
+	}
+	if err != nil {
 		return fmt.Errorf("paged cache: %w", err)
 	}
 	n, size := k.Size(1), s.in.of.Tokens
@@ -87,7 +97,7 @@ func (s *Sequence) Append(k, v *tensor.Tensor) error {
 	for at := 0; at < n; {
 		to := s.n + at
 		m := min(size-to%size, n-at)
-		if err := errors.Join(s.put(s.in.k, k, to, at, m), s.put(s.in.v, v, to, at, m)); err != nil {
+		if err := errors.Join(s.put(s.in.k, k, to, at, m, r), s.put(s.in.v, v, to, at, m, nil)); err != nil {
 			return err
 		}
 		at += m
@@ -96,11 +106,11 @@ func (s *Sequence) Append(k, v *tensor.Tensor) error {
 	return nil
 }
 
-// put copies m tokens of t from at on to token to of the sequence and those behind it, which are
-// in one page.
-func (s *Sequence) put(pool, t *tensor.Tensor, to, at, m int) error {
+// put copies m tokens of t from at on, turned if there is a rotation, to token to of the sequence
+// and those behind it, which are in one page.
+func (s *Sequence) put(pool, t *tensor.Tensor, to, at, m int, r *Rotation) error {
 	page := pool.Get(int(s.pages[to/s.in.of.Tokens])).Narrow(0, to%s.in.of.Tokens, m)
-	return page.Assign(t.Detach().Narrow(1, at, m).Transpose(0, 1))
+	return r.into(page.Transpose(0, 1), t.Narrow(1, at, m), to)
 }
 
 // check checks keys and values that are to be stored.

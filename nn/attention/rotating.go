@@ -22,7 +22,13 @@ func NewRotating(window int) *Rotating {
 // the window has. Query i of n attends to those that SDPA with Causal and a window of window−1 keys
 // in front gives it; see [Rotating.Attend]. They may be views, which the next tokens change.
 func (r *Rotating) Append(k, v *tensor.Tensor) (keys, values *tensor.Tensor) {
-	return r.append(k, v, true)
+	return r.append(k, v, nil, true)
+}
+
+// AppendRotated is [Rotating.Append] of keys that are turned by their positions, which begin with
+// [Rotating.Len].
+func (r *Rotating) AppendRotated(k, v *tensor.Tensor, by Rotation) (keys, values *tensor.Tensor) {
+	return r.append(k, v, &by, true)
 }
 
 // Attend stores keys and values, and returns [SDPA] of queries of the new tokens: causal, with the
@@ -32,7 +38,7 @@ func (r *Rotating) Append(k, v *tensor.Tensor) (keys, values *tensor.Tensor) {
 func (r *Rotating) Attend(q, k, v *tensor.Tensor, o Options) *tensor.Tensor {
 	// One query attends to all that is stored, in any order, unless something depends on positions.
 	positions := o.Mask != nil || o.MaskFunc != nil || o.ScoreFunc != nil || o.ALiBi != nil || o.Window != nil
-	keys, values := r.append(k, v, positions)
+	keys, values := r.append(k, v, nil, positions)
 	w := Window{Left: r.window - 1, Right: 0}
 	if o.Window != nil && o.Window.Left >= 0 {
 		w.Left = min(w.Left, o.Window.Left)
@@ -51,14 +57,16 @@ func (r *Rotating) Reset() {
 }
 
 // append is Append, of which the result for one token may be in any order.
-func (r *Rotating) append(k, v *tensor.Tensor, ordered bool) (keys, values *tensor.Tensor) {
-	if err := checkNew(k, v, r.k, r.v); err != nil {
-		bad := tensor.Fail("cache append", err)
-		return bad, bad
-	}
-	keys, err := r.store(&r.k, k, ordered)
+func (r *Rotating) append(k, v *tensor.Tensor, by *Rotation, ordered bool) (keys, values *tensor.Tensor) {
+	err := checkNew(k, v, r.k, r.v)
 	if err == nil {
-		values, err = r.store(&r.v, v, ordered)
+		err = by.check(k, r.n)
+	}
+	if err == nil {
+		keys, err = r.store(&r.k, k, by, ordered)
+	}
+	if err == nil {
+		values, err = r.store(&r.v, v, nil, ordered)
 	}
 	if err != nil {
 		bad := tensor.Fail("cache append", err)
@@ -68,8 +76,9 @@ func (r *Rotating) append(k, v *tensor.Tensor, ordered bool) (keys, values *tens
 	return keys, values
 }
 
-// store stores new tokens in a ring, and returns what their queries attend to.
-func (r *Rotating) store(s *store, t *tensor.Tensor, ordered bool) (*tensor.Tensor, error) {
+// store stores new tokens in a ring, turned if there is a rotation, and returns what their queries
+// attend to.
+func (r *Rotating) store(s *store, t *tensor.Tensor, by *Rotation, ordered bool) (*tensor.Tensor, error) {
 	if s.t == nil {
 		if err := s.reserve(t.Narrow(-2, 0, 0), 1); err != nil {
 			return nil, err
@@ -77,10 +86,14 @@ func (r *Rotating) store(s *store, t *tensor.Tensor, ordered bool) (*tensor.Tens
 	}
 	n := t.Size(-2)
 	if r.n+n <= r.window { // the ring has not gone round
-		return s.first(r.n + n), s.put(t, r.n)
+		return s.first(r.n + n), s.put(t, r.n, by, r.n)
 	}
 	if n == 1 && !ordered {
-		return s.first(r.window), s.put(t, r.n%r.window)
+		return s.first(r.window), s.put(t, r.n%r.window, by, r.n)
+	}
+	t, err := by.turned(t, r.n)
+	if err != nil {
+		return nil, err
 	}
 	past := r.past(s, min(r.n, r.window-1))
 	all := tensor.Cat(-2, append(past, t.Detach())...) // a copy: what is stored changes
@@ -103,8 +116,8 @@ func (r *Rotating) past(s *store, n int) []*tensor.Tensor {
 func (r *Rotating) put(s *store, t *tensor.Tensor, position int) error {
 	at, n := position%r.window, t.Size(-2)
 	front := min(n, r.window-at)
-	if err := s.put(t.Narrow(-2, 0, front), at); err != nil {
+	if err := s.put(t.Narrow(-2, 0, front), at, nil, 0); err != nil {
 		return err
 	}
-	return s.put(t.Narrow(-2, front, n-front), 0)
+	return s.put(t.Narrow(-2, front, n-front), 0, nil, 0)
 }

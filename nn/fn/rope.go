@@ -1,6 +1,7 @@
 package fn
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/gokiln/kiln/dsl"
@@ -34,6 +35,34 @@ func RopeInterleaved(x, cos, sin *tensor.Tensor) *tensor.Tensor {
 // RopeTHD is [Rope] of (batch, time, heads, d).
 func RopeTHD(x, cos, sin *tensor.Tensor) *tensor.Tensor {
 	return rotated(&rope{name: "rope_thd", timeFirst: true}, x, cos, sin)
+}
+
+// RopeInto is [Rope], or [RopeInterleaved], whose result is stored in out, a view of any layout with
+// the shape and the type of x: in the memory of a cache of keys, for one. It is stored behind the
+// work of the device so far, has no gradient, and changes out in place: see [tensor.Tensor.Assign].
+func RopeInto(out, x, cos, sin *tensor.Tensor, interleaved bool) error {
+	r := &rope{name: "rope_into", interleaved: interleaved}
+	if b := r.check(x, cos, sin); b != nil {
+		return b.Err()
+	}
+	if b := operand.Floats(r.name, out); b != nil {
+		return b.Err()
+	}
+	var err error
+	switch {
+	case !out.Shape().Equal(x.Shape()):
+		err = fmt.Errorf("%w: %v into %v", tensor.ErrShape, x.Shape(), out.Shape())
+	case out.DType() != x.DType():
+		err = fmt.Errorf("%w: %s into %s", tensor.ErrDTypeMismatch, x.DType(), out.DType())
+	case out.RequiresGrad():
+		err = fmt.Errorf("%w: into a tensor with a gradient", tensor.ErrArgument)
+	case x.Count() > 0:
+		err = r.launch(out, x, cos, sin)
+	}
+	if err != nil {
+		return tensor.Fail(r.name, err).Err()
+	}
+	return nil
 }
 
 // rope is the rotation as an operation.
@@ -91,6 +120,14 @@ func (r *rope) Name() string { return r.name }
 // Forward rotates.
 func (r *rope) Forward(x, cos, sin *tensor.Tensor) *tensor.Tensor {
 	out := tensor.Empty(x.Device(), x.DType(), x.Shape()...)
+	if err := r.launch(out, x, cos, sin); err != nil {
+		return tensor.Fail(r.name, err)
+	}
+	return out
+}
+
+// launch rotates into a tensor of any layout.
+func (r *rope) launch(out, x, cos, sin *tensor.Tensor) error {
 	cos, sin = cos.Contiguous(), sin.Contiguous()
 	w := kernels.Rotation{Pairs: cos.Size(-1), Width: x.Size(3), Interleaved: dsl.ConstBool(r.interleaved)}
 	for i, d := range r.order() {
@@ -106,7 +143,7 @@ func (r *rope) Forward(x, cos, sin *tensor.Tensor) *tensor.Tensor {
 	}
 	k, err := ropeKernel.Of(ops.TypeArgs{T: x.DType(), O: cos.DType()})
 	if err != nil {
-		return tensor.Fail(r.name, err)
+		return err
 	}
 	direction := dtype.FromFloat(x.DType().Compute(), 1).Bits()
 	if r.back {
@@ -120,7 +157,7 @@ func (r *rope) Forward(x, cos, sin *tensor.Tensor) *tensor.Tensor {
 	}
 	high := ropeThreads / wide
 	g := runtime.Grid{Blocks: runtime.Dim3{X: max((rows+high-1)/high, 1)}, Threads: runtime.Dim3{X: wide, Y: high}}
-	return tensor.LaunchInto(out, k, g, x, cos, sin, w, ops.ScalarArg(x.DType().Compute(), &direction))
+	return tensor.Launch(k, g, out, x, cos, sin, w, ops.ScalarArg(x.DType().Compute(), &direction))
 }
 
 // order is where batch, heads, times and elements are.
