@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/nn/fn"
+	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -187,4 +188,72 @@ func TestRoundOnce(t *testing.T) {
 	got, err := fn.GroupNorm(x, 2, w, w, 1e-5).Float64s()
 	require.NoError(t, err)
 	require.Equal(t, want, got)
+}
+
+// Dropout multiplies by factors that follow from the numbers of Rand, bit for bit, from operands of
+// any layout, and so do its gradients and theirs.
+func TestDropoutNumbers(t *testing.T) {
+	d := open(t)
+	for _, dt := range []tensor.DType{tensor.F64, tensor.F32, tensor.BF16, tensor.F16} {
+		if !d.Supports(dt) {
+			continue
+		}
+		for _, n := range []int{1, 2, 3, 4, 5, 9, 1030, 70000} {
+			values := tensor.Randn(d, tensor.F32, 0, 3, 2, n).Cast(dt)
+			for _, x := range []*tensor.Tensor{values, tensor.Stack(2, values, values.Neg()).GetOn(-1, 0)} {
+				begin := d.RandomState()
+				wide, p := dt.Compute(), 0.3
+				by := 1 / (1 - p)
+				if wide == tensor.F32 {
+					by = float64(1 / (1 - float32(p)))
+					p = float64(float32(p))
+				}
+				u := tensor.Rand(d, tensor.F32, 0, 1, 2, n).Cast(wide)
+				factors := u.LtScalar(p).Where(u.ZerosLike(), u.FullLike(by))
+				end := d.RandomState()
+				d.SetRandomState(begin)
+				v := tensor.NewVar(x).Tensor()
+				y := fn.Dropout(v, 0.3)
+				require.Equal(t, end, d.RandomState())
+				requireBits(t, x.Cast(wide).Mul(factors).Cast(dt), y)
+				seed := tensor.Randn(d, tensor.F32, 0, 1, 2, n).Cast(dt)
+				g, err := y.BackwardBy(tensor.BackwardOptions{Seed: seed, Graph: true})
+				require.NoError(t, err)
+				requireBits(t, seed.Cast(wide).Mul(factors).Cast(dt), g.Of(v))
+			}
+		}
+	}
+	x := tensor.NewVar(tensor.Ones(d, tensor.F64, 64)).Tensor()
+	y := fn.Dropout(x, 0.5)
+	g, err := y.Sqr().BackwardBy(tensor.BackwardOptions{Graph: true})
+	require.NoError(t, err)
+	h, err := g.Of(x).Sum().Backward() // of the gradient 2f²x
+	require.NoError(t, err)
+	requireBits(t, y.Detach().Sqr().MulScalar(2), h.Of(x))
+	_, err = d.Capture(func() error { return fn.Dropout(x, 0.5).Err() })
+	require.ErrorIs(t, err, runtime.ErrCapturing)
+}
+
+// requireBits compares the bits of tensors.
+func requireBits(t *testing.T, want, got *tensor.Tensor) {
+	t.Helper()
+	a, err := want.Bytes()
+	require.NoError(t, err)
+	b, err := got.Bytes()
+	require.NoError(t, err)
+	require.Equal(t, want.DType(), got.DType())
+	require.True(t, string(a) == string(b), "the bits of %v differ", want.Shape())
+}
+
+func BenchmarkDropout(b *testing.B) {
+	d, err := tensor.Open("auto")
+	require.NoError(b, err)
+	x := tensor.NewVar(tensor.Ones(d, tensor.F32, 1024, 1024)).Tensor()
+	b.SetBytes(int64(4 * x.Count()))
+	for b.Loop() {
+		y := fn.Dropout(x, 0.1)
+		_, err := y.BackwardWith(x.Detach())
+		require.NoError(b, err)
+		require.NoError(b, d.Synchronize())
+	}
 }

@@ -1,13 +1,18 @@
 package fn
 
 import (
-	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/nn/fn/kernels"
 	"github.com/gokiln/kiln/nn/internal/operand"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/random"
+	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
 
 // Dropout sets elements to 0 with probability p and divides the others by 1-p (Srivastava et al.,
-// "Dropout", 2014). p is less than 1.
+// "Dropout", 2014). p is less than 1. The random numbers are the device's, one of [tensor.Rand] for
+// each element; the gradient draws them again, so that no mask is stored.
 func Dropout(x *tensor.Tensor, p float64) *tensor.Tensor {
 	const op = "dropout"
 	if b := operand.Floats(op, x); b != nil {
@@ -19,27 +24,41 @@ func Dropout(x *tensor.Tensor, p float64) *tensor.Tensor {
 	if p == 0 {
 		return x
 	}
-	u := tensor.Rand(x.Device(), tensor.F32, 0, 1, x.Shape()...)
-	wide := x.DType().Compute()
-	var factors *tensor.Tensor // not in 16 bits, where 1/(1-p) would be rounded
-	if wide == tensor.F64 {
-		factors = tensor.Map2(dropFactor[float64], u, tensor.Item(x.Device(), p))
-	} else {
-		factors = tensor.Map2(dropFactor[float32], u, tensor.Item(x.Device(), float32(p)))
-	}
-	if err := u.Free(); err != nil {
+	at, err := x.Device().TakeRandom(x.Count())
+	if err != nil {
 		return tensor.Fail(op, err)
 	}
-	return x.Cast(wide).Mul(factors).Cast(x.DType())
+	return tensor.Apply1(&dropout{p, at}, x)
 }
 
-// dropFactor is what an element is multiplied by, of a number between 0 and 1.
-func dropFactor[C dsl.Real](u float32, p C) C {
-	if C(u) < p {
-		return 0
-	}
-	return 1 / (1 - p)
+var dropoutKernel = ops.NewGeneric("dropout", kernels.Dropout[ops.T, ops.C])
+
+// dropout is the operation: which elements are dropped follows from where their random numbers are.
+type dropout struct {
+	p  float64
+	at tensor.RandomState
 }
+
+// Name is for errors.
+func (o *dropout) Name() string { return "dropout" }
+
+// Forward multiplies the elements by 0 or 1/(1-p).
+func (o *dropout) Forward(x *tensor.Tensor) *tensor.Tensor {
+	out := tensor.Empty(x.Device(), x.DType(), x.Shape()...)
+	if x.Count() == 0 {
+		return out
+	}
+	k, err := dropoutKernel.Of(ops.TypeArgs{T: x.DType()})
+	if err != nil {
+		return tensor.Fail(o.Name(), err)
+	}
+	p := dtype.FromFloat(x.DType().Compute(), o.p).Bits()
+	groups := (x.Count() + random.PerCounter - 1) / random.PerCounter
+	return tensor.LaunchInto(out, k, runtime.Cover(groups, 256), x.Contiguous(), o.at.Seed, o.at.Next, ops.ScalarArg(x.DType().Compute(), &p))
+}
+
+// Backward is the same of the gradient.
+func (o *dropout) Backward(g, _, _ *tensor.Tensor) *tensor.Tensor { return tensor.Apply1(o, g) }
 
 // gumbel is noise of the standard Gumbel distribution, of the shape of x: -log(-log(u)). u is above
 // 0 and below 1.

@@ -25,9 +25,9 @@ func philox(counter, key uint64, sequence uint32) [4]uint32 {
 // PerCounter is how many random numbers are made of one counter.
 const PerCounter = 4
 
-// words returns random words for one counter: one for each number of 32 bits, or the
+// Words returns random words for one counter: one for each number of 32 bits, or the
 // two that a number of 64 bits takes.
-func words(counter, key uint64) (hi, lo [PerCounter]uint32) {
+func Words(counter, key uint64) (hi, lo [PerCounter]uint32) {
 	return philox(counter, key, 0), philox(counter, key, 1)
 }
 
@@ -44,7 +44,7 @@ func Unit64(hi, lo uint32) float64 { return float64(uint64(hi)<<21|uint64(lo>>11
 func Uniform[T dsl.Float, C dsl.Real](t dsl.Thread, out []T, key, first uint64, low, high C, unit func(hi, lo uint32) C) {
 	groups := (len(out) + PerCounter - 1) / PerCounter
 	for g := t.Global(); g < groups; g += t.GlobalSize() {
-		hi, lo := words(first+uint64(g), key)
+		hi, lo := Words(first+uint64(g), key)
 		for k := range PerCounter {
 			x := dsl.Convert[T](low + (high-low)*unit(hi[k], lo[k]))
 			if dsl.Convert[C](x) >= high {
@@ -64,7 +64,7 @@ func Uniform[T dsl.Float, C dsl.Real](t dsl.Thread, out []T, key, first uint64, 
 func Normal[T dsl.Float, C dsl.Real](t dsl.Thread, out []T, key, first uint64, mean, std C, unit func(hi, lo uint32) C) {
 	groups := (len(out) + PerCounter - 1) / PerCounter
 	for g := t.Global(); g < groups; g += t.GlobalSize() {
-		hi, lo := words(first+uint64(g), key)
+		hi, lo := Words(first+uint64(g), key)
 		for k := 0; k < PerCounter; k += 2 {
 			// The logarithm is of a number above 0, and may be of 1.
 			r := dsl.Sqrt(-2 * dsl.Log(1-unit(hi[k], lo[k])))
