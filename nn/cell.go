@@ -44,10 +44,18 @@ func (c cell) step(x *tensor.Tensor, s RecurrentState, p *pass) RecurrentState {
 	}
 	if sum.DType() == tensor.F64 {
 		next := tensor.Map4Grad(kernels.LSTMCell[float64], kernels.LSTMCellGrad[float64], g[0], g[1], g[2], s.C)
-		return RecurrentState{H: tensor.Map2Grad(kernels.LSTMOutput[float64], kernels.LSTMOutputGrad[float64], g[3], next), C: next}
+		return p.project(tensor.Map2Grad(kernels.LSTMOutput[float64], kernels.LSTMOutputGrad[float64], g[3], next), next)
 	}
 	next := tensor.Map4Grad(kernels.LSTMCell[float32], kernels.LSTMCellGrad[float32], g[0], g[1], g[2], s.C)
-	return RecurrentState{H: tensor.Map2Grad(kernels.LSTMOutput[float32], kernels.LSTMOutputGrad[float32], g[3], next), C: next}
+	return p.project(tensor.Map2Grad(kernels.LSTMOutput[float32], kernels.LSTMOutputGrad[float32], g[3], next), next)
+}
+
+// project is the state of an LSTM whose output is projected, or as it is.
+func (p *pass) project(h, c *tensor.Tensor) RecurrentState {
+	if p.whr != nil {
+		h = h.Linear(p.whr, nil)
+	}
+	return RecurrentState{H: h, C: c}
 }
 
 // gruStep is the step of a GRU.

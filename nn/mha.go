@@ -17,6 +17,8 @@ type AttentionOptions struct {
 	ValueSize int     // features of what values are made of, 0 for embed
 	NoBias    bool    //
 	Dropout   float64 // the share of attention weights that is set to zero in training
+	BiasKV    bool    // a key and a value that are parameters are behind all others
+	ZeroKV    bool    // a key and a value of zeros are behind all others: PyTorch's add_zero_attn
 }
 
 // MultiHeadAttention attends with several heads (Vaswani et al., 2017). It is PyTorch's
@@ -30,7 +32,9 @@ type MultiHeadAttention struct {
 	KProjWeight  *Param  // (kv, KeySize)
 	VProjWeight  *Param  // (kv, ValueSize)
 	InProjBias   *Param  // (embed + 2·kv), or nil
+	BiasK, BiasV *Param  // (1, 1, kv): a key and a value behind all others; or nil
 	OutProj      *Linear // (embed, embed)
+	ZeroKV       bool
 	Heads        int
 	KVHeads      int
 	Dropout      float64
@@ -41,7 +45,7 @@ type MultiHeadAttention struct {
 // NewMultiHeadAttention returns a layer of embed features in so many heads, which divide them.
 // Weights of inputs begin by the initialisation of Glorot, biases as 0.
 func NewMultiHeadAttention(embed, heads int, o AttentionOptions) *MultiHeadAttention {
-	m := &MultiHeadAttention{Heads: heads, KVHeads: cmp.Or(o.KVHeads, heads), Dropout: o.Dropout, embed: embed}
+	m := &MultiHeadAttention{Heads: heads, KVHeads: cmp.Or(o.KVHeads, heads), Dropout: o.Dropout, ZeroKV: o.ZeroKV, embed: embed}
 	kv := embed / max(heads, 1) * m.KVHeads
 	glorot := Scaled(FanMean, 1, true)
 	keys, values := cmp.Or(o.KeySize, embed), cmp.Or(o.ValueSize, embed)
@@ -53,6 +57,10 @@ func NewMultiHeadAttention(embed, heads int, o AttentionOptions) *MultiHeadAtten
 	m.OutProj = NewLinearNoBias(embed, embed)
 	if !o.NoBias {
 		m.InProjBias, m.OutProj.Bias = NewParam(Zeros, embed+2*kv), NewParam(Zeros, embed)
+	}
+	if o.BiasKV {
+		normal := Scaled(FanMean, 1, false)
+		m.BiasK, m.BiasV = NewParam(normal, 1, 1, kv), NewParam(normal, 1, 1, kv)
 	}
 	return m
 }
@@ -74,8 +82,8 @@ type Attend struct {
 	Causal bool             // query i of s attends to keys up to i + keys − s
 	Cache  *attention.Cache // keys and values of earlier calls, to which those of this one are added; nil for none
 
-	// Weights has the attention weights returned, (b, heads, queries, keys). PyTorch returns their
-	// mean over heads.
+	// Weights has the attention weights returned, (b, heads, queries, keys), with those of the keys
+	// of BiasKV and ZeroKV at the end. PyTorch returns their mean over heads.
 	Weights bool
 }
 
@@ -111,6 +119,9 @@ func (m *MultiHeadAttention) Attend(q, k, v *tensor.Tensor, o Attend) (y, weight
 		drop = m.Dropout
 	}
 	ao := attention.Options{Causal: o.Causal, Mask: o.mask(), Dropout: drop}
+	if m.BiasK != nil || m.ZeroKV {
+		k, v, ao = m.extend(q, k, v, ao)
+	}
 	if o.Weights {
 		y, weights = weighted(q, k, v, ao)
 	} else {
@@ -121,6 +132,61 @@ func (m *MultiHeadAttention) Attend(q, k, v *tensor.Tensor, o Attend) (y, weight
 	}
 	y = y.Transpose(1, 2).Reshape(y.Size(0), y.Size(2), m.embed)
 	return m.OutProj.Forward(y), weights
+}
+
+// extend puts the keys and values of BiasKV and ZeroKV, which masks never leave out, behind others.
+func (m *MultiHeadAttention) extend(q, k, v *tensor.Tensor, o attention.Options) (keys, values *tensor.Tensor, with attention.Options) {
+	if bad := failure("multi_head_attention", q, k, v); bad != nil {
+		return bad, bad, o
+	}
+	s, kv, more := q.Size(2), k.Size(2), 0
+	add := func(bk, bv *tensor.Tensor) {
+		if bk == nil || bv == nil {
+			bk = tensor.Fail("multi_head_attention", fmt.Errorf("%w: BiasK without BiasV", tensor.ErrArgument))
+			bv = bk
+		}
+		b, h := k.Size(0), m.KVHeads
+		k = tensor.Cat(2, k, split(bk, h).BroadcastTo(b, h, 1, k.Size(3)))
+		v = tensor.Cat(2, v, split(bv, h).BroadcastTo(b, h, 1, v.Size(3)))
+		more++
+	}
+	if m.BiasK != nil {
+		add(m.BiasK.Tensor(), optional(m.BiasV))
+	}
+	if m.ZeroKV && k.Err() == nil {
+		zeros := tensor.Zeros(q.Device(), q.DType(), 1, 1, k.Size(3)*m.KVHeads)
+		add(zeros, zeros)
+	}
+	if o.Causal {
+		o.Causal, o.Mask = false, both(o.Mask, tensor.Ones(q.Device(), tensor.U8, s, kv).Tril(kv-s))
+	}
+	if x := o.Mask; x != nil && x.Err() == nil {
+		shape := append([]int(nil), x.Shape()...)
+		attends := 1.0
+		if x.DType().IsFloat() {
+			attends = 0
+		}
+		if n := len(shape); n > 0 {
+			shape[n-1] = kv
+		} else {
+			shape = []int{kv}
+		}
+		o.Mask = x.BroadcastTo(shape...).Pad(-1, 0, more, tensor.PadConstant, attends)
+	}
+	return k, v, o
+}
+
+// both is a mask, nil for none, and one of booleans.
+func both(mask, keys *tensor.Tensor) *tensor.Tensor {
+	switch {
+	case mask == nil:
+		return keys
+	case mask.Err() != nil:
+		return mask
+	case mask.DType().IsFloat():
+		return keys.Where(mask, mask.Detach().FullLike(math.Inf(-1)))
+	}
+	return mask.LogicalAnd(keys)
 }
 
 // project is the products with the weights of queries, keys and values.
@@ -165,16 +231,7 @@ func (o *Attend) mask() *tensor.Tensor {
 	if o.Keys == nil {
 		return mask
 	}
-	keys := o.Keys.NeScalar(0).Unsqueeze(1).Unsqueeze(1)
-	switch {
-	case mask == nil:
-		return keys
-	case mask.Err() != nil:
-		return mask
-	case mask.DType().IsFloat():
-		return keys.Where(mask, mask.Detach().FullLike(math.Inf(-1)))
-	}
-	return mask.LogicalAnd(keys)
+	return both(mask, o.Keys.NeScalar(0).Unsqueeze(1).Unsqueeze(1))
 }
 
 // weighted is attention whose weights are in memory.

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/gokiln/kiln/tensor"
@@ -14,23 +15,30 @@ type RecurrentOptions struct {
 	NoBias        bool    //
 	Dropout       float64 // the share of numbers between layers that is set to zero in training
 	ReLU          bool    // in place of tanh; of an [RNN] only
+
+	// Proj is how many features the output of an [LSTM], and with it the state H, is projected to,
+	// fewer than the hidden ones; 0 for no projection (Sak et al., "Long short-term memory based
+	// recurrent neural network architectures for large vocabulary speech recognition", 2014).
+	Proj int
 }
 
 // RecurrentState is the state of a recurrent layer between time steps: (layers·directions, b,
-// hidden) each, in PyTorch's order. C is nil but of an [LSTM].
+// hidden) each, in PyTorch's order. C is nil but of an [LSTM], of which H has Proj features if there
+// is a projection.
 type RecurrentState struct{ H, C *tensor.Tensor }
 
 // Recurrent is the part that [RNN], [LSTM] and [GRU] have in common.
 //
 // Params has weight_ih_l0 (gates·hidden, in), weight_hh_l0 (gates·hidden, hidden), bias_ih_l0 and
 // bias_hh_l0 (gates·hidden), those of further layers as _l1 and so on, and those of the second
-// direction with _reverse behind: PyTorch's names and order of gates. All begin uniformly within
-// 1/√hidden.
+// direction with _reverse behind: PyTorch's names and order of gates. With a projection weight_hh is
+// (gates·hidden, proj), and there is weight_hr (proj, hidden). All begin uniformly within 1/√hidden.
 type Recurrent struct {
 	Params  map[string]*Param `nn:",inline"`
 	Dropout Dropout
 	cell    cell
 	hidden  int
+	proj    int // 0 for no projection
 	layers  int
 	dirs    int
 }
@@ -70,7 +78,7 @@ func NewGRU(in, hidden int, o RecurrentOptions) *GRU { return &GRU{newRecurrent(
 func newRecurrent(c cell, in, hidden int, o RecurrentOptions) Recurrent {
 	r := Recurrent{
 		Params: map[string]*Param{}, Dropout: Dropout{P: o.Dropout},
-		cell: c, hidden: hidden, layers: max(o.Layers, 1), dirs: 1,
+		cell: c, hidden: hidden, proj: o.Proj, layers: max(o.Layers, 1), dirs: 1,
 	}
 	if o.Bidirectional {
 		r.dirs = 2
@@ -80,13 +88,16 @@ func newRecurrent(c cell, in, hidden int, o RecurrentOptions) Recurrent {
 		for dir := range r.dirs {
 			suffix := passName(l, dir)
 			r.Params["weight_ih"+suffix] = NewParam(init, gates, in)
-			r.Params["weight_hh"+suffix] = NewParam(init, gates, hidden)
+			r.Params["weight_hh"+suffix] = NewParam(init, gates, r.out())
+			if r.proj != 0 {
+				r.Params["weight_hr"+suffix] = NewParam(init, r.out(), hidden)
+			}
 			if !o.NoBias {
 				r.Params["bias_ih"+suffix] = NewParam(init, gates)
 				r.Params["bias_hh"+suffix] = NewParam(init, gates)
 			}
 		}
-		in = hidden * r.dirs
+		in = r.out() * r.dirs
 	}
 	return r
 }
@@ -99,9 +110,12 @@ func passName(layer, dir int) string {
 	return fmt.Sprintf("_l%d", layer)
 }
 
-// Hidden is the number of features of the state; those of the output are twice as many if the layer
-// is bidirectional.
+// Hidden is the number of hidden features. The output has as many, or those of the projection, for
+// each direction.
 func (r *Recurrent) Hidden() int { return r.hidden }
+
+// out is the number of features of the state H.
+func (r *Recurrent) out() int { return cmp.Or(max(r.proj, 0), r.hidden) }
 
 // Forward returns the outputs (b, t, directions·hidden) of all time steps of x, (b, t, in), from a
 // state of zeros.
@@ -174,8 +188,11 @@ func (r *Recurrent) check(x *tensor.Tensor, from RecurrentState, rank int) error
 	if x.Rank() != rank {
 		return fmt.Errorf("%w: an input of %v, want %d dimensions", tensor.ErrRank, x.Shape(), rank)
 	}
-	want := tensor.Shape{r.layers * r.dirs, x.Size(0), r.hidden}
-	for _, s := range []*tensor.Tensor{from.H, from.C} {
+	if r.proj != 0 && (r.cell != lstm || r.proj < 0 || r.proj >= r.hidden) {
+		return fmt.Errorf("%w: a projection to %d features: an LSTM has one to fewer than its %d", tensor.ErrArgument, r.proj, r.hidden)
+	}
+	for i, s := range []*tensor.Tensor{from.H, from.C} {
+		want := tensor.Shape{r.layers * r.dirs, x.Size(0), []int{r.out(), r.hidden}[i]}
 		switch {
 		case s == nil:
 		case s.Err() != nil:
@@ -189,14 +206,14 @@ func (r *Recurrent) check(x *tensor.Tensor, from RecurrentState, rank int) error
 
 // zeros is the state with zeros for what is nil.
 func (r *Recurrent) zeros(x *tensor.Tensor, s RecurrentState) RecurrentState {
-	zeros := func() *tensor.Tensor {
-		return tensor.Zeros(x.Device(), x.DType(), r.layers*r.dirs, x.Size(0), r.hidden)
+	zeros := func(features int) *tensor.Tensor {
+		return tensor.Zeros(x.Device(), x.DType(), r.layers*r.dirs, x.Size(0), features)
 	}
 	if s.H == nil {
-		s.H = zeros()
+		s.H = zeros(r.out())
 	}
 	if s.C == nil && r.cell == lstm {
-		s.C = zeros()
+		s.C = zeros(r.hidden)
 	}
 	return s
 }
@@ -227,13 +244,19 @@ func failedState(op string, err error) (*tensor.Tensor, RecurrentState) {
 type pass struct {
 	cell               cell
 	wih, whh, bih, bhh *tensor.Tensor
+	whr                *tensor.Tensor // of the projection, nil if there is none
 }
 
 func (r *Recurrent) pass(layer, dir int) pass {
 	suffix := passName(layer, dir)
 	get := func(name string) *tensor.Tensor { return optional(r.Params[name+suffix]) }
 	p := pass{cell: r.cell, wih: get("weight_ih"), whh: get("weight_hh"), bih: get("bias_ih"), bhh: get("bias_hh")}
-	for _, w := range []**tensor.Tensor{&p.wih, &p.whh} {
+	needed := []**tensor.Tensor{&p.wih, &p.whh}
+	if r.proj != 0 {
+		p.whr = get("weight_hr")
+		needed = append(needed, &p.whr)
+	}
+	for _, w := range needed {
 		if *w == nil {
 			*w = (*Param)(nil).Tensor()
 		}

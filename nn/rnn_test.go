@@ -26,6 +26,10 @@ func init() {
 		layers[kind+" deep"] = func() model { return runs(make(3, 2, nn.RecurrentOptions{Layers: 2, Bidirectional: true})) }
 		layers[kind+" no bias"] = func() model { return runs(make(2, 3, nn.RecurrentOptions{Layers: 2, NoBias: true})) }
 	}
+	layers["lstm proj"] = func() model { return runs(makeLSTM(3, 4, nn.RecurrentOptions{Proj: 2})) }
+	layers["lstm proj deep"] = func() model {
+		return runs(makeLSTM(3, 4, nn.RecurrentOptions{Proj: 3, Layers: 2, Bidirectional: true}))
+	}
 	layers["rnn relu"] = func() model { return runs(makeRNN(3, 2, nn.RecurrentOptions{ReLU: true})) }
 }
 
@@ -51,7 +55,14 @@ func runs(r recurrent) model {
 func TestRecurrentStep(t *testing.T) {
 	d := open(t)
 	for _, make := range []func(in, hidden int, o nn.RecurrentOptions) recurrent{makeRNN, makeLSTM, makeGRU} {
-		r := ready2(t, d, make(3, 4, nn.RecurrentOptions{Layers: 2}))
+		o := nn.RecurrentOptions{Layers: 2}
+		r := make(3, 4, o)
+		if l, ok := r.(*nn.LSTM); ok {
+			require.Equal(t, 4, l.Hidden())
+			o.Proj = 3
+			r = make(3, 4, o)
+		}
+		ready2(t, d, r)
 		x := tensor.Randn(d, tensor.F32, 0, 1, 2, 5, 3)
 		want, end := r.Run(x, nn.RecurrentState{})
 		var s nn.RecurrentState
@@ -89,6 +100,15 @@ func TestRecurrentFaults(t *testing.T) {
 	require.ErrorIs(t, r.Forward(x(2, 1, 4)).Err(), tensor.ErrShape)
 	y, _ := r.Run(x(2, 1, 3), nn.RecurrentState{H: x(1, 2, 4)})
 	require.ErrorContains(t, y.Err(), "a state of [1, 2, 4], want [2, 2, 4]")
+	for _, bad := range []recurrent{
+		nn.NewGRU(3, 4, nn.RecurrentOptions{Proj: 2}), nn.NewLSTM(3, 4, nn.RecurrentOptions{Proj: 4}),
+		nn.NewLSTM(3, 4, nn.RecurrentOptions{Proj: -1}),
+	} {
+		require.ErrorContains(t, bad.Forward(x(2, 1, 3)).Err(), "an LSTM has one to fewer than its 4")
+	}
+	p := ready2(t, d, nn.NewLSTM(3, 4, nn.RecurrentOptions{Proj: 2}))
+	y, _ = p.Run(x(2, 1, 3), nn.RecurrentState{H: x(1, 2, 4)})
+	require.ErrorContains(t, y.Err(), "a state of [1, 2, 4], want [1, 2, 2]")
 	y, _ = r.Step(x(2, 3), nn.RecurrentState{})
 	require.ErrorContains(t, y.Err(), "two directions")
 	require.ErrorIs(t, nn.NewLSTM(3, 4, nn.RecurrentOptions{}).Forward(x(2, 1, 3)).Err(), nn.ErrNoValue)

@@ -167,7 +167,7 @@ var stops = map[string]stop{
 	"nn.MoE":          layer(nn.NewMoE(4, 6, 3, nn.MoEOptions{TopK: 3}), list(9, 4)),
 	"nn.ModeFunc":     layer(&nn.ModeFunc{F: func(x ten, _ bool) ten { return x.Sqr() }}, list(3)),
 	"nn.ModuleFunc":   layer(nn.ModuleFunc((ten).Sqr), list(3)),
-	"nn.MultiHeadAttention": called(nn.NewMultiHeadAttention(4, 2, nn.AttentionOptions{}), func(m *nn.MultiHeadAttention, _ *tensor.Device, in []ten) ten {
+	"nn.MultiHeadAttention": called(nn.NewMultiHeadAttention(4, 2, nn.AttentionOptions{BiasKV: true, ZeroKV: true}), func(m *nn.MultiHeadAttention, _ *tensor.Device, in []ten) ten {
 		y, _ := m.Attend(in[0], in[1], in[2], nn.Attend{Mask: in[3]})
 		return y
 	}, list(2, 3, 4), list(2, 5, 4), list(2, 5, 4), list(3, 5)),
@@ -178,10 +178,10 @@ var stops = map[string]stop{
 	"nn.PixelShuffle":   layer(&nn.PixelShuffle{Factor: 2}, list(1, 4, 2, 2)),
 	"nn.PixelUnshuffle": layer(&nn.PixelUnshuffle{Factor: 2}, list(1, 1, 4, 2)),
 	"nn.RMSNorm":        layer(nn.NewRMSNorm(1e-3, 4), list(3, 4)),
-	"nn.Recurrent": called(nn.NewLSTM(3, 2, nn.RecurrentOptions{Layers: 2, Bidirectional: true}), func(r *nn.LSTM, _ *tensor.Device, in []ten) ten {
+	"nn.Recurrent": called(nn.NewLSTM(3, 2, nn.RecurrentOptions{Layers: 2, Bidirectional: true, Proj: 1}), func(r *nn.LSTM, _ *tensor.Device, in []ten) ten {
 		y, s := r.Run(in[0], nn.RecurrentState{H: in[1], C: in[2]})
 		return y.Sqr().Sum().Add(s.H.Sum()).Add(s.C.Sum())
-	}, list(2, 3, 3), list(4, 2, 2), list(4, 2, 2)),
+	}, list(2, 3, 3), list(4, 2, 1), list(4, 2, 2)),
 	"nn.Recurrent GRU": called(nn.NewGRU(3, 2, nn.RecurrentOptions{}), func(r *nn.GRU, _ *tensor.Device, in []ten) ten {
 		y, s := r.Run(in[0], nn.RecurrentState{H: in[1]})
 		return y.Sqr().Sum().Add(s.H.Sum())

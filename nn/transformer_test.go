@@ -33,6 +33,27 @@ func init() {
 			return []ten{y, w}
 		}}
 	}
+	layers["mha bias kv"] = func() model {
+		m := nn.NewMultiHeadAttention(4, 2, nn.AttentionOptions{BiasKV: true})
+		return model{m, func(in []ten) []ten {
+			y, w := m.Attend(in[0], in[1], in[2], nn.Attend{Keys: in[3], Weights: true})
+			return []ten{y, w}
+		}}
+	}
+	layers["mha zero kv"] = func() model {
+		m := nn.NewMultiHeadAttention(4, 2, nn.AttentionOptions{ZeroKV: true})
+		return one(m, func(in []ten) ten {
+			y, _ := m.Attend(in[0], in[1], in[2], nn.Attend{Mask: in[3]})
+			return y
+		})
+	}
+	layers["mha bias zero causal"] = func() model {
+		m := nn.NewMultiHeadAttention(4, 2, nn.AttentionOptions{BiasKV: true, ZeroKV: true, NoBias: true})
+		return model{m, func(in []ten) []ten {
+			y, w := m.Attend(in[0], in[0], in[0], nn.Attend{Causal: true, Weights: true})
+			return []ten{y, w}
+		}}
+	}
 	layers["gqa"] = func() model {
 		m := nn.NewMultiHeadAttention(8, 4, nn.AttentionOptions{KVHeads: 2})
 		return one(m, func(in []ten) ten {

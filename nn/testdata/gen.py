@@ -246,6 +246,11 @@ case("spectral_norm train", norms.spectral_norm(nn.Linear(3, 4, bias=False)), rn
 case("spectral_norm conv train", norms.spectral_norm(nn.ConvTranspose1d(2, 3, 2), n_power_iterations=2), rnd(1, 2, 4), train=True)
 
 
+def flat_lstm(out):
+    y, (h, c) = out
+    return y, h, c
+
+
 def lora(scale, dora=False):
     def run(x, p):
         w = p["weight"].detach()
@@ -261,6 +266,21 @@ def lora(scale, dora=False):
 adapter = {"weight": rnd(4, 3), "bias": rnd(4), "lora_A.weight": rnd(2, 3), "lora_B.weight": rnd(4, 2)}
 case("lora", lora(1.5), rnd(2, 2, 3), params=adapter)
 case("dora", lora(2, True), rnd(2, 3), params={**adapter, "lora_magnitude_vector": rnd(4).abs()})
+
+# Projections of recurrent layers, and keys and values behind all others
+m = nn.LSTM(3, 4, proj_size=2, batch_first=True)
+case("lstm proj", m, rnd(2, 3, 3), rnd(1, 2, 2), rnd(1, 2, 4), run=lambda x, h, c: flat_lstm(m(x, (h, c))))
+m5 = nn.LSTM(3, 4, num_layers=2, bidirectional=True, proj_size=3, batch_first=True)
+case("lstm proj deep", m5, rnd(2, 3, 3), run=lambda x: flat_lstm(m5(x)))
+m6 = nn.MultiheadAttention(4, 2, add_bias_kv=True, batch_first=True)
+case("mha bias kv", m6, rnd(2, 2, 4), rnd(2, 3, 4), rnd(2, 3, 4), pad,
+     run=lambda q, k, v, p: m6(q, k, v, key_padding_mask=p == 0, average_attn_weights=False))
+m7 = nn.MultiheadAttention(4, 2, add_zero_attn=True, batch_first=True)
+case("mha zero kv", m7, rnd(1, 2, 4), rnd(1, 3, 4), rnd(1, 3, 4), rnd(2, 3),
+     run=lambda q, k, v, a: m7(q, k, v, attn_mask=a)[0])
+m8 = nn.MultiheadAttention(4, 2, bias=False, add_bias_kv=True, add_zero_attn=True, batch_first=True)
+case("mha bias zero causal", m8, rnd(2, 4, 4),
+     run=lambda x: m8(x, x, x, attn_mask=causal, need_weights=True, average_attn_weights=False))
 
 
 if __name__ == "__main__":
