@@ -3,6 +3,7 @@ package fn_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -255,5 +256,51 @@ func BenchmarkDropout(b *testing.B) {
 		_, err := y.BackwardWith(x.Detach())
 		require.NoError(b, err)
 		require.NoError(b, d.Synchronize())
+	}
+}
+
+// Gradients of gradients of activations are those of the formulas, and first gradients are the same
+// where they are to have some.
+func TestSecondGradients(t *testing.T) {
+	d := open(t)
+	half := func(x *tensor.Tensor, f func(a *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+		return f(x.Narrow(-1, 0, 8)).Mul(x.Narrow(-1, 8, 8))
+	}
+	for name, c := range map[string]struct {
+		f, formula func(x *tensor.Tensor) *tensor.Tensor
+	}{
+		"relu2":        {fn.Relu2, func(x *tensor.Tensor) *tensor.Tensor { return x.Relu().Sqr() }},
+		"relu6":        {fn.Relu6, func(x *tensor.Tensor) *tensor.Tensor { return x.Clamp(0, 6) }},
+		"hard_sigmoid": {fn.HardSigmoid, func(x *tensor.Tensor) *tensor.Tensor { return x.AddScalar(3).Clamp(0, 6).DivScalar(6) }},
+		"hard_swish": {fn.HardSwish, func(x *tensor.Tensor) *tensor.Tensor {
+			return x.Mul(x.AddScalar(3).Clamp(0, 6).DivScalar(6))
+		}},
+		"softsign":    {fn.Softsign, func(x *tensor.Tensor) *tensor.Tensor { return x.Div(x.Abs().AddScalar(1)) }},
+		"log_sigmoid": {fn.LogSigmoid, func(x *tensor.Tensor) *tensor.Tensor { return x.Neg().Softplus().Neg() }},
+		"quick_gelu":  {fn.QuickGelu, func(x *tensor.Tensor) *tensor.Tensor { return x.Mul(x.MulScalar(1.702).Sigmoid()) }},
+		"swiglu":      {fn.Swiglu, func(x *tensor.Tensor) *tensor.Tensor { return half(x, (*tensor.Tensor).Silu) }},
+		"geglu":       {fn.GeGLU, func(x *tensor.Tensor) *tensor.Tensor { return half(x, (*tensor.Tensor).GeluErf) }},
+		"reglu":       {fn.ReGLU, func(x *tensor.Tensor) *tensor.Tensor { return half(x, (*tensor.Tensor).Relu) }},
+	} {
+		x := tensor.NewVar(tensor.Randn(d, tensor.F64, 0, 4, 5, 16)).Tensor()
+		var list [2][]float64
+		for i, f := range []func(x *tensor.Tensor) *tensor.Tensor{c.f, c.formula} {
+			once, err := f(x).Sqr().Backward()
+			require.NoError(t, err, name)
+			first, err := f(x).Sqr().BackwardBy(tensor.BackwardOptions{Graph: true})
+			require.NoError(t, err, name)
+			a, err := once.Of(x).Float64s()
+			require.NoError(t, err, name)
+			b, err := first.Of(x).Float64s()
+			require.NoError(t, err, name)
+			require.InDeltaSlice(t, a, b, 1e-10, name)
+			second, err := first.Of(x).Sqr().Sum().Backward()
+			require.NoError(t, err, name)
+			list[i], err = second.Of(x).Float64s()
+			require.NoError(t, err, name)
+		}
+		for i, want := range list[1] {
+			require.InDelta(t, want, list[0][i], 1e-9*(1+math.Abs(want)), "%s at %d", name, i)
+		}
 	}
 }

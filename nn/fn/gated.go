@@ -16,13 +16,28 @@ type gate struct {
 	a32, b32 func(g, a, b float32) float32
 	f64      func(a, b float64) float64
 	a64, b64 func(g, a, b float64) float64
+
+	// f and its derivative as operations of tensors, for gradients of gradients.
+	act, slope func(a *tensor.Tensor) *tensor.Tensor
 }
 
 var (
-	swiglu = &gate{"swiglu", silu[float32], siluA[float32], siluB[float32], silu[float64], siluA[float64], siluB[float64]}
-	geglu  = &gate{"geglu", gelu[float32], geluA[float32], geluB[float32], gelu[float64], geluA[float64], geluB[float64]}
-	reglu  = &gate{"reglu", relu[float32], reluA[float32], reluB[float32], relu[float64], reluA[float64], reluB[float64]}
+	swiglu = &gate{"swiglu", silu[float32], siluA[float32], siluB[float32], silu[float64], siluA[float64], siluB[float64], (*tensor.Tensor).Silu, siluSlope}
+	geglu  = &gate{"geglu", gelu[float32], geluA[float32], geluB[float32], gelu[float64], geluA[float64], geluB[float64], (*tensor.Tensor).GeluErf, geluSlope}
+	reglu  = &gate{"reglu", relu[float32], reluA[float32], reluB[float32], relu[float64], reluA[float64], reluB[float64], (*tensor.Tensor).Relu, reluSlope}
 )
+
+func siluSlope(a *tensor.Tensor) *tensor.Tensor {
+	s := a.Sigmoid()
+	return s.Mul(a.Mul(s.SubFrom(1)).AddScalar(1))
+}
+
+func geluSlope(a *tensor.Tensor) *tensor.Tensor {
+	below := a.MulScalar(-1 / math.Sqrt2).Erfc().MulScalar(0.5)
+	return below.Add(a.Mul(a.Sqr().MulScalar(-0.5).Exp().MulScalar(density)))
+}
+
+func reluSlope(a *tensor.Tensor) *tensor.Tensor { return a.Detach().GtScalar(0).Cast(a.DType()) }
 
 // Swiglu is silu(a)·b of the halves a and b of the last dimension (Shazeer, "GLU variants improve
 // transformer", 2020).
@@ -64,8 +79,12 @@ func (o *gate) Forward(x *tensor.Tensor) *tensor.Tensor {
 
 // Backward is the gradient of both halves.
 func (o *gate) Backward(g, x, _ *tensor.Tensor) *tensor.Tensor {
-	g, x = g.Detach(), x.Detach() // kernels that have no gradient of their own
 	a, b := halves(x)
+	if x.RequiresGrad() || g.RequiresGrad() { // it is to have a gradient itself
+		dt := x.DType()
+		g, a, b = g.Cast(dt.Compute()), a.Cast(dt.Compute()), b.Cast(dt.Compute())
+		return tensor.Cat(-1, g.Mul(b).Mul(o.slope(a)), g.Mul(o.act(a))).Cast(dt)
+	}
 	if x.DType() == tensor.F64 {
 		return tensor.Cat(-1, tensor.Map3(o.a64, g, a, b), tensor.Map3(o.b64, g, a, b))
 	}
@@ -84,10 +103,12 @@ func siluB[C dsl.Real](g, a, b C) C { return g * a * sigmoid(a) }
 // normal is the distribution function of the standard normal distribution.
 func normal[C dsl.Real](x C) C { return 0.5 * dsl.Erfc(-x*(1/math.Sqrt2)) }
 
+// density is that of the standard normal distribution at 0, 1/√(2π).
+const density = 0.398942280401432677939946059934
+
 func gelu[C dsl.Real](a, b C) C { return a * normal(a) * b }
 
 func geluA[C dsl.Real](g, a, b C) C {
-	const density = 0.398942280401432677939946059934 // 1/√(2π)
 	return g * b * (normal(a) + a*density*dsl.Exp(-0.5*a*a))
 }
 

@@ -6,32 +6,76 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
-// unary is a function of each element with its derivative: one kernel each.
+// unary is a function of each element: one kernel, and one for its derivative times a gradient. The
+// derivative is also there as operations of tensors, for gradients of gradients.
 type unary struct {
-	name     string
-	f32, d32 func(float32) float32
-	f64, d64 func(float64) float64
+	name  string
+	f32   func(x float32) float32
+	d32   func(g, x float32) float32
+	f64   func(x float64) float64
+	d64   func(g, x float64) float64
+	slope func(x *tensor.Tensor) *tensor.Tensor
 }
 
 func (u *unary) of(x *tensor.Tensor) *tensor.Tensor {
 	if b := operand.Floats(u.name, x); b != nil {
 		return b
 	}
+	return tensor.Apply1(u, x)
+}
+
+// Name is for errors.
+func (u *unary) Name() string { return u.name }
+
+// Forward is the function of each element.
+func (u *unary) Forward(x *tensor.Tensor) *tensor.Tensor {
 	if x.DType() == tensor.F64 {
-		return tensor.MapGrad(u.f64, u.d64, x)
+		return tensor.Map(u.f64, x)
 	}
-	return tensor.MapGrad(u.f32, u.d32, x)
+	return tensor.Map(u.f32, x)
+}
+
+// Backward is the derivative times the gradient.
+func (u *unary) Backward(g, x, _ *tensor.Tensor) *tensor.Tensor {
+	if x.RequiresGrad() || g.RequiresGrad() { // it is to have a gradient itself
+		wide := x.Cast(x.DType().Compute())
+		return u.slope(wide).Mul(g.Cast(wide.DType())).Cast(x.DType())
+	}
+	if x.DType() == tensor.F64 {
+		return tensor.Map2(u.d64, g, x)
+	}
+	return tensor.Map2(u.d32, g, x)
 }
 
 var (
-	squaredRelu = unary{"relu2", relu2[float32], relu2Slope[float32], relu2[float64], relu2Slope[float64]}
-	relu6       = unary{"relu6", clip6[float32], clip6Slope[float32], clip6[float64], clip6Slope[float64]}
-	hardSigmoid = unary{"hard_sigmoid", hardSig[float32], hardSigSlope[float32], hardSig[float64], hardSigSlope[float64]}
-	hardSwish   = unary{"hard_swish", hardSwi[float32], hardSwiSlope[float32], hardSwi[float64], hardSwiSlope[float64]}
-	softsign    = unary{"softsign", softSig[float32], softSigSlope[float32], softSig[float64], softSigSlope[float64]}
-	logSigmoid  = unary{"log_sigmoid", logSig[float32], logSigSlope[float32], logSig[float64], logSigSlope[float64]}
-	quickGelu   = unary{"quick_gelu", quick[float32], quickSlope[float32], quick[float64], quickSlope[float64]}
+	squaredRelu = unary{"relu2", relu2[float32], relu2Back[float32], relu2[float64], relu2Back[float64],
+		func(x *tensor.Tensor) *tensor.Tensor { return x.Relu().MulScalar(2) }}
+	relu6 = unary{"relu6", clip6[float32], clip6Back[float32], clip6[float64], clip6Back[float64],
+		func(x *tensor.Tensor) *tensor.Tensor { return between(x, 0, 6) }}
+	hardSigmoid = unary{"hard_sigmoid", hardSig[float32], hardSigBack[float32], hardSig[float64], hardSigBack[float64],
+		func(x *tensor.Tensor) *tensor.Tensor { return between(x, -3, 3).DivScalar(6) }}
+	hardSwish = unary{"hard_swish", hardSwi[float32], hardSwiBack[float32], hardSwi[float64], hardSwiBack[float64],
+		func(x *tensor.Tensor) *tensor.Tensor {
+			above := x.Detach().GeScalar(3).Cast(x.DType())
+			return between(x, -3, 3).Mul(x.DivScalar(3).AddScalar(0.5)).Add(above)
+		}}
+	softsign = unary{"softsign", softSig[float32], softSigBack[float32], softSig[float64], softSigBack[float64],
+		func(x *tensor.Tensor) *tensor.Tensor { return x.Abs().AddScalar(1).Recip().Sqr() }}
+	logSigmoid = unary{"log_sigmoid", logSig[float32], logSigBack[float32], logSig[float64], logSigBack[float64],
+		func(x *tensor.Tensor) *tensor.Tensor { return x.Neg().Sigmoid() }}
+	quickGelu = unary{"quick_gelu", quick[float32], quickBack[float32], quick[float64], quickBack[float64],
+		func(x *tensor.Tensor) *tensor.Tensor {
+			y := x.MulScalar(1.702)
+			s := y.Sigmoid()
+			return s.Mul(y.Mul(s.SubFrom(1)).AddScalar(1))
+		}}
 )
+
+// between is 1 where x is between two numbers, and else 0.
+func between(x *tensor.Tensor, low, high float64) *tensor.Tensor {
+	x = x.Detach()
+	return x.GtScalar(low).LogicalAnd(x.LtScalar(high)).Cast(x.DType())
+}
 
 // Relu2 is max(0, x)² (So et al., "Primer", 2021).
 func Relu2(x *tensor.Tensor) *tensor.Tensor { return squaredRelu.of(x) }
@@ -92,55 +136,55 @@ func relu2[C dsl.Real](x C) C {
 	return x * x
 }
 
-func relu2Slope[C dsl.Real](x C) C { return 2 * max(x, 0) }
+func relu2Back[C dsl.Real](g, x C) C { return g * (2 * max(x, 0)) }
 
 func clip6[C dsl.Real](x C) C { return min(max(x, 0), 6) }
 
-func clip6Slope[C dsl.Real](x C) C {
+func clip6Back[C dsl.Real](g, x C) C {
 	if x > 0 && x < 6 {
-		return 1
+		return g
 	}
-	return 0
+	return g * 0
 }
 
 func hardSig[C dsl.Real](x C) C { return min(max(x+3, 0), 6) / 6 }
 
-func hardSigSlope[C dsl.Real](x C) C {
+func hardSigBack[C dsl.Real](g, x C) C {
 	var sixth C = 1
 	if x > -3 && x < 3 {
-		return sixth / 6
+		return g * (sixth / 6)
 	}
-	return 0
+	return g * 0
 }
 
 func hardSwi[C dsl.Real](x C) C { return x * hardSig(x) }
 
-func hardSwiSlope[C dsl.Real](x C) C {
+func hardSwiBack[C dsl.Real](g, x C) C {
 	switch {
 	case x <= -3:
-		return 0
+		return g * 0
 	case x < 3:
-		return x/3 + 0.5
+		return g * (x/3 + 0.5)
 	}
-	return 1
+	return g
 }
 
 func softSig[C dsl.Real](x C) C { return x / (1 + dsl.Abs(x)) }
 
-func softSigSlope[C dsl.Real](x C) C {
+func softSigBack[C dsl.Real](g, x C) C {
 	a := 1 / (1 + dsl.Abs(x))
-	return a * a
+	return g * (a * a)
 }
 
 func logSig[C dsl.Real](x C) C { return min(x, 0) - dsl.Log1p(dsl.Exp(-dsl.Abs(x))) }
 
-func logSigSlope[C dsl.Real](x C) C { return sigmoid(-x) }
+func logSigBack[C dsl.Real](g, x C) C { return g * sigmoid(-x) }
 
 func sigmoid[C dsl.Real](x C) C { return 1 / (1 + dsl.Exp(-x)) }
 
 func quick[C dsl.Real](x C) C { return x * sigmoid(1.702*x) }
 
-func quickSlope[C dsl.Real](x C) C {
+func quickBack[C dsl.Real](g, x C) C {
 	s := sigmoid(1.702 * x)
-	return s * (1 + 1.702*x*(1-s))
+	return g * (s * (1 + 1.702*x*(1-s)))
 }
