@@ -129,22 +129,30 @@ func writeFile(t *testing.T, path string, all map[string]*tensor.Tensor) {
 	require.NoError(t, safetensors.WriteFile(path, nil, entries...))
 }
 
-// A variable without updates in what is loaded begins again: nothing of its old states is left.
+// Variables without updates in what is loaded begin again: nothing of their old states is left, also
+// of those that had them together with others.
 func TestLoadForgets(t *testing.T) {
 	d := open(t)
-	old, fresh := variables(d, tensor.F32, []int{3}), variables(d, tensor.F32, []int{3})
+	old, fresh := variables(d, tensor.F32, []int{3}, []int{5}), variables(d, tensor.F32, []int{3}, []int{5})
 	used, other := optim.NewAdamW(old, optim.AdamW{}), optim.NewAdamW(fresh, optim.AdamW{})
-	step := func(o *optim.Optimizer, vars []*tensor.Var) {
-		require.NoError(t, o.Step(gradients(t, vars, []*tensor.Tensor{tensor.Ones(d, tensor.F32, 3)})))
+	step := func(o *optim.Optimizer, vars []*tensor.Var, of ...int) {
+		list := make([]*tensor.Tensor, len(vars))
+		for _, i := range of {
+			list[i] = tensor.Ones(d, tensor.F32, vars[i].Tensor().Count())
+		}
+		require.NoError(t, o.Step(gradients(t, vars, list)))
 	}
-	begin := fresh[0].Tensor().Detach().Copy()
 	state, err := other.State()
 	require.NoError(t, err)
 	used.SetLR(0.5)
-	step(used, old)
+	step(used, old, 0, 1)
 	require.NoError(t, used.Load(state))
-	require.NoError(t, old[0].Set(begin))
-	step(used, old)
-	step(other, fresh)
-	same(t, fresh[0].Tensor(), old[0].Tensor())
+	for i := range old {
+		require.NoError(t, old[i].Set(fresh[i].Tensor()))
+	}
+	step(used, old, 1)
+	step(other, fresh, 1)
+	for i := range old {
+		same(t, fresh[i].Tensor(), old[i].Tensor())
+	}
 }
