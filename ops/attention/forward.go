@@ -109,10 +109,16 @@ func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 		d, sum := p.Q.DType, p.Q.DType.Compute()
 		g := runtime.Grid{Blocks: runtime.Dim3{X: blocks * problem.Splits}, Threads: runtime.Dim3{X: int(w.Down) * info.WarpSize}}
 		hs := [12]runtime.SliceHeader{out.Header(), parts, logs, p.Q.Header(), p.K.Header(), p.V.Header(), header(bits), header(p.Seen), header(bias), header(p.Slopes), header(p.Sinks), {Buf: numbers.Buf, Len: len(table)}}
-		word := lowest(sum)
+		scale, limit, lowest := p.numbers(sum)
 		return forward.Launch(s, ops.TypeArgs{T: d}, g, ops.SliceArg(d, &hs[0]), ops.SliceArg(sum, &hs[1]), ops.SliceArg(sum, &hs[2]), ops.SliceArg(d, &hs[3]), ops.SliceArg(d, &hs[4]), ops.SliceArg(d, &hs[5]),
-			ops.SliceArg(dtype.U8, &hs[6]), ops.SliceArg(dtype.U8, &hs[7]), ops.SliceArg(sum, &hs[8]), ops.SliceArg(sum, &hs[9]), ops.SliceArg(sum, &hs[10]), ops.SliceArg(dtype.I32, &hs[11]), problem, ops.ScalarArg(sum, &word), f, w, or(p.ScoreFunc, anyScore), or(p.MaskFunc, anyKey))
+			ops.SliceArg(dtype.U8, &hs[6]), ops.SliceArg(dtype.U8, &hs[7]), ops.SliceArg(sum, &hs[8]), ops.SliceArg(sum, &hs[9]), ops.SliceArg(sum, &hs[10]), ops.SliceArg(dtype.I32, &hs[11]), problem, ops.ScalarArg(sum, &scale), ops.ScalarArg(sum, &limit), ops.ScalarArg(sum, &lowest), f, w, or(p.ScoreFunc, anyScore), or(p.MaskFunc, anyKey))
 	})
+}
+
+// numbers are the bits of the scale, of the soft cap and of −∞, as a type has them.
+func (p *Problem) numbers(d dtype.DType) (scale, limit, low uint64) {
+	s, c := dtype.FromFloat(d, p.Scale), dtype.FromFloat(d, p.SoftCap)
+	return s.Bits(), c.Bits(), lowest(d)
 }
 
 // lowest is the bits of −∞ of a type.

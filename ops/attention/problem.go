@@ -18,7 +18,6 @@ func (p *Problem) inKernel() (k kernels.Problem, f kernels.Features, bits, bias 
 		Rows: n.groups * n.s, S: n.s, Keys: n.keys, D: n.d, DV: n.dv, Heads: n.heads, Groups: n.groups,
 		Off: n.keys - n.s, Left: p.Left, Right: p.Right, Tokens: n.tokens,
 		K: lines(p.K), V: lines(p.V), Mask: strides(p.Mask), Slopes: strides(p.Slopes), Sinks: strides(p.Sinks),
-		Scale: p.Scale, Cap: p.SoftCap,
 	}
 	k.AllRows = n.batches * n.heads * k.Rows
 	if p.Packed {

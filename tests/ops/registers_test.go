@@ -21,9 +21,11 @@ import (
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/internal/detour"
+	"github.com/gokiln/kiln/internal/pretend"
 	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/attention"
 	"github.com/gokiln/kiln/ops/conv"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
@@ -33,11 +35,11 @@ import (
 )
 
 // TestRegisters has clang and ptxas compile the kernels for matrix instructions of products, of those
-// with a bias and of convolutions, in each configuration that a device has shared memory for. Nothing is
-// spilled to memory. A row of the table is the most that a configuration needs, whatever the orders of its
-// factors: registers of a thread, scalar registers of a wave, those of them that are spilled to lanes of
-// other registers, bytes of shared memory. By default a part is compiled; this prints the table of which
-// bench/README.md has a part:
+// with a bias, of convolutions and of gradients of attention, in each configuration that a device has
+// shared memory for. Nothing is spilled to memory. A row of the table is the most that a configuration
+// needs, whatever the orders of its factors: registers of a thread, scalar registers of a wave, those of
+// them that are spilled to lanes of other registers, bytes of shared memory. By default a part is
+// compiled; this prints the table of which bench/README.md has a part:
 //
 //	KILN_SWEEP=all go test ./tests/ops -run TestRegisters -v | grep -o '| .* |$' | sort
 func TestRegisters(t *testing.T) {
@@ -78,7 +80,8 @@ type needs struct{ vector, scalar, lanes, shared, memory int }
 //     registers, of which there are 100;
 //   - 8-bit floating point by warps on sm_90, where ptxas converts factors to 16 bits in registers, which
 //     warpgroups do not need;
-//   - float64 on sm_90, of which sums take half of a thread's registers.
+//   - float64 on sm_90, of which sums take half of a thread's registers;
+//   - gradients of attention with all options at once on gfx1201, for heads of 64.
 func mostMemory(arch, name string) int {
 	switch {
 	case strings.HasPrefix(arch, "gfx9") && strings.Contains(name, "convolution"):
@@ -87,6 +90,8 @@ func mostMemory(arch, name string) int {
 		return 160
 	case arch == "sm_90a" && strings.HasPrefix(name, "f64"):
 		return 56
+	case arch == "gfx1201" && strings.Contains(name, "gradients of keys, heads of 64, options: true"):
+		return 160
 	}
 	return 0
 }
@@ -123,7 +128,7 @@ func tileKernels(t *testing.T, dev *runtime.Device, to, loads string) asked {
 		Loads:  loads,
 		Target: func(string) (target.Target, error) { return tgt, nil },
 		Emit: func(p *compiler.Program, tgt target.Target, opt compiler.Options) (*compiler.Artifact, error) {
-			if !strings.Contains(p.Kernel, "Multiply") && !strings.Contains(p.Kernel, "ImplicitGemm") {
+			if !regexp.MustCompile("Multiply|ImplicitGemm|Backward").MatchString(p.Kernel) {
 				return p.Emit(own, opt)
 			}
 			art, err := p.Emit(tgt, opt)
@@ -183,7 +188,35 @@ func tileKernels(t *testing.T, dev *runtime.Device, to, loads string) asked {
 			}
 		}
 	}
+	askGradients(dev, view, ask)
 	return found
+}
+
+// askGradients asks for the kernels of gradients of attention, with heads of each size that has tiles of
+// its own, without options and with all of them.
+func askGradients(dev *runtime.Device, view func(d dtype.DType, turned bool, shape ...int) ops.View, ask func(name string, run func() error)) {
+	if dev.Info().ThreadsPerUnit <= dev.Info().WarpSize { // an interpreter in place of a GPU
+		defer pretend.Be(func(info *runtime.Info) { info.ThreadsPerUnit, info.SharedPerBlock = 2048, 163<<10 })()
+	}
+	for _, d := range []dtype.DType{dtype.BF16, dtype.F16} {
+		for _, size := range []int{64, 128, 256} {
+			for _, all := range []bool{false, true} {
+				rows := func(n int) ops.View { return view(d, false, 1, 1, n, 64, size) }
+				keys, row := view(d, false, 1, 1, 64, size), view(dtype.F32, false, 1, 1, 2, 64)
+				p := &attention.Problem{Q: rows(2), K: keys, V: keys, Scale: 1, Left: 64, Right: 64}
+				if all {
+					p.SoftCap, p.Right = 1, 0
+					p.Mask, p.Slopes = view(dtype.U8, false, 1, 1, 2, 64, 64), view(dtype.F32, false, 1, 1, 2, 1, 1)
+				}
+				name := fmt.Sprintf("%v attention, gradients of %%s, heads of %d, options: %v", d, size, all)
+				g := attention.Gradients{Out: rows(2), LSE: row, Delta: row}
+				ofQ, ofKV := g, g
+				ofQ.Q, ofKV.K, ofKV.V = rows(2), keys, keys
+				ask(fmt.Sprintf(name, "queries"), func() error { return attention.Backward(dev.DefaultStream(), &ofQ, p) })
+				ask(fmt.Sprintf(name, "keys"), func() error { return attention.Backward(dev.DefaultStream(), &ofKV, p) })
+			}
+		}
+	}
 }
 
 // sums is the type of products of a type.

@@ -26,8 +26,6 @@ type Problem struct {
 	Mask   Strides // of the mask
 	Slopes Strides
 	Sinks  Strides
-	Scale  float64
-	Cap    float64
 }
 
 // Strides are the distances of neighbours in memory: batches, heads of keys, the heads of queries
@@ -100,7 +98,7 @@ const (
 // tile of rows of a plane, and goes over the keys that these attend to. Softmax is online (Milakov
 // and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao, "FlashAttention-2", 2023,
 // algorithm 1): each tile of keys scales what those before it gave to the largest score so far.
-// lowest is −∞.
+// scale is what products are multiplied by, limit their soft cap, lowest −∞.
 //
 // If Features say Split, several blocks share the keys of a tile of rows, and each stores what its
 // part gives in parts, (splits, rows of all planes, dv), and its log-sum-exps in logs, (splits,
@@ -114,7 +112,7 @@ const (
 //
 //kiln:kernel
 //kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=true f.Split=true f.Ragged=true f.Packed=true f.Page=16 f.Score=true f.Seen=1,2 f.Mask=1,2 w.M=16 w.N=64 w.DV=64 w.Down=1 w.Stages=2 w.Chunk=2 w.QVec=true w.KVec=true w.VVec=true
-func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, parts, logs []C, q, k, v []T, bits, seen []uint8, bias, slopes, sinks []C, table []int32, p Problem, lowest C, f Features, w ForwardTiles, score func(score float32, query, key int32) float32, see func(query, key int32) bool) {
+func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, parts, logs []C, q, k, v []T, bits, seen []uint8, bias, slopes, sinks []C, table []int32, p Problem, scale, limit, lowest C, f Features, w ForwardTiles, score func(score float32, query, key int32) float32, see func(query, key int32) bool) {
 	cfg, then := w.scores(), w.values()
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	mad := func(a, b, c C) C { return dsl.FMA(a, b, c) }
@@ -150,7 +148,6 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, parts, logs []C, q
 		begin, end = part(begin, end, b.split, p.Splits, int(cfg.N))
 	}
 	first := b.split*p.AllRows + b.base // row of what is stored
-	scale, limit := C(p.Scale), C(p.Cap)
 	sums := dsl.LocalSlice[C](then.Sums(t))
 	queries := tile.Factor[T]{Mem: q, At: (b.base + row) * p.D, Limit: p.Rows - row, Across: p.D, Along: 1}
 	keys := tile.Factor[T]{Mem: k, At: head * p.K.Head, Across: p.K.Key, Along: 1}

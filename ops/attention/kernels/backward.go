@@ -1,0 +1,279 @@
+package kernels
+
+import (
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/tile"
+)
+
+// Tiles say how blocks divide the products of gradients: tiles of M by N scores, and of M by D or
+// DV results, of which Down times Across warps have parts. D and DV are as large as the heads or
+// larger.
+type Tiles struct {
+	M, N, D, DV  dsl.ConstInt
+	Down, Across dsl.ConstInt
+	Stages       dsl.ConstInt
+	Chunk        dsl.ConstInt  // elements in 16 bytes
+	Vec          dsl.ConstBool // rows of factors are whole chunks, and aligned
+}
+
+// scores is the configuration of a product along the head size.
+func (w *Tiles) scores() tile.Config {
+	k := tile.RowBytes / 16 * w.Chunk
+	return tile.Config{M: w.M, N: w.N, K: k, Down: w.Down, Across: w.Across, Stages: w.Stages, Chunk: w.Chunk, AVec: w.Vec, BVec: w.Vec}
+}
+
+// gradient is the configuration of the product of scores with a factor of n columns.
+func (w *Tiles) gradient(n dsl.ConstInt) tile.Config {
+	c := w.scores()
+	c.N, c.K, c.B = n, min(c.K, w.N), tile.AcrossK
+	return c
+}
+
+// Shared is how many elements of factors a block has in shared memory; sums that no lane keeps as a
+// factor go through it, too.
+func (w *Tiles) Shared(inLanes bool) int {
+	c, ofK, ofV := w.scores(), w.gradient(w.D), w.gradient(w.DV)
+	n := c.Shared() + int(ofK.Stages*ofK.K*ofK.N)
+	if ofV.N != ofK.N {
+		n += int(ofV.Stages * ofV.K * ofV.N)
+	}
+	if !inLanes {
+		n += int(w.M * w.N)
+	}
+	return n
+}
+
+// Delta stores the sum of each row of grad·out, less the gradient of the row's log-sum-exp if there
+// is one: what softmax subtracts from the gradients of its probabilities (Dao, "FlashAttention-2",
+// 2023, algorithm 2). Each warp reduces rows of n elements.
+//
+//kiln:kernel
+//kiln:const withLog=true
+func Delta[T dsl.Number, C dsl.Real](t dsl.Thread, delta []C, grad, out []T, ofLog []C, rows, n int, withLog dsl.ConstBool) {
+	warps := t.BlockDimX() / t.WarpSize()
+	for first := t.BlockX() * warps; first < rows; first += t.GridDimX() * warps {
+		row := first + t.Warp()
+		at := min(row, rows-1) * n
+		var sum C
+		for i := t.Lane(); i < n; i += t.WarpSize() {
+			sum = dsl.FMA(dsl.Convert[C](grad[at+i]), dsl.Convert[C](out[at+i]), sum)
+		}
+		sum = dsl.WarpSum(t, sum)
+		if row < rows && t.Lane() == 0 {
+			if withLog {
+				sum -= ofLog[row]
+			}
+			delta[row] = sum
+		}
+	}
+}
+
+// weighing is what the probability of a key for a query depends on, besides their product.
+type weighing[C dsl.Real] struct {
+	bits        []uint8
+	bias        []C
+	scale       C
+	limit, less C // a soft cap, and what products are multiplied by before it
+	left, right int
+	f           Features
+}
+
+// weigh returns what backward kernels weigh keys by.
+func weigh[C dsl.Real](bits []uint8, bias []C, p *Problem, scale, limit C, f Features) weighing[C] {
+	w := weighing[C]{bits: bits, bias: bias, scale: scale, limit: limit, left: p.Left, right: p.Right, f: f}
+	if f.Capped {
+		w.less = scale * inverse(limit)
+	}
+	return w
+}
+
+// probability returns that of a key, far behind the position of a query and with element m of the
+// mask: s is their product, or what capEach has made of it, log the log-sum-exp of the query.
+func (w *weighing[C]) probability(s C, far, m int, slope, log C) C {
+	if w.f.Capped {
+		s *= w.limit
+	} else {
+		s *= w.scale
+	}
+	if w.f.ALiBi {
+		s -= slope * C(max(far, -far))
+	}
+	if w.f.Bounded && (far > w.right || far < -w.left) {
+		return 0
+	}
+	if w.f.Mask == BoolMask && w.bits[m] == 0 {
+		return 0
+	}
+	if w.f.Mask == AddedMask {
+		s += w.bias[m]
+	}
+	return exponential(s - log)
+}
+
+// finite is the log-sum-exp of a row that attends to nothing: all its probabilities are 0, whatever
+// is subtracted from scores of −∞.
+func finite[C dsl.Real](log, lowest C) C {
+	if log == lowest {
+		return 0
+	}
+	return log
+}
+
+// BackwardQueries stores the gradient of the queries, dq = scale·dS·k (Dao, "FlashAttention-2",
+// 2023, algorithm 2): a block has a tile of rows of a plane, as in [Forward], and goes over the
+// keys that these attend to. Probabilities P are computed again from the log-sum-exps, and dS =
+// P∘(grad·vᵀ − delta), of which the part in parentheses is one product with sums that begin at
+// −delta. lowest is −∞.
+//
+//kiln:kernel
+//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=false f.Mask=1,2 w.M=16 w.N=64 w.D=64 w.DV=64 w.Down=1 w.Across=1 w.Stages=2 w.Chunk=2 w.Vec=true
+func BackwardQueries[T dsl.Number, C dsl.Real](t dsl.Thread, dq, grad []T, logs, deltas []C, q, k, v []T, bits []uint8, bias, slopes []C, p Problem, scale, limit, lowest C, f Features, w Tiles) {
+	cfg, then := w.scores(), w.gradient(w.D)
+	dsl.LaunchBounds(t, cfg.Block(t), 1)
+	mad := func(a, b, c C) C { return dsl.FMA(a, b, c) }
+	plane, row := t.BlockX()/p.Tiles, t.BlockX()%p.Tiles*int(cfg.M)
+	batch, head := plane/p.Heads, plane%p.Heads
+	rows := tile.Rows[T, C](t, &cfg)
+	logOf, deltaOf, slope := dsl.LocalSlice[C](rows), dsl.LocalSlice[C](rows), dsl.LocalSlice[C](rows)
+	at, index, masks := dsl.LocalSlice[int32](rows), dsl.LocalSlice[int32](rows), dsl.LocalSlice[int](rows)
+	tile.EachRow(t, q, logOf, &cfg, func(r, i int, _ bool) {
+		r = min(row+r, p.Rows-1)
+		group, query := r/p.S, r%p.S
+		index[i], at[i] = int32(i), int32(query+p.Off)
+		logOf[i], deltaOf[i] = finite(logs[plane*p.Rows+r], lowest), deltas[plane*p.Rows+r]
+		if f.ALiBi {
+			slope[i] = slopes[batch*p.Slopes.Batch+head*p.Slopes.Head+group*p.Slopes.Group]
+		}
+		if f.Mask != NoMask {
+			masks[i] = batch*p.Mask.Batch + head*p.Mask.Head + group*p.Mask.Group + query*p.Mask.Row
+		}
+	})
+	weight := weigh(bits, bias, &p, scale, limit, f)
+	begin, end := p.keys(row, int(cfg.M), f.Bounded)
+	sums := dsl.LocalSlice[C](then.Sums(t))
+	queries := tile.Factor[T]{Mem: q, At: (plane*p.Rows + row) * p.D, Limit: p.Rows - row, Across: p.D, Along: 1}
+	grads := tile.Factor[T]{Mem: grad, At: (plane*p.Rows + row) * p.DV, Limit: p.Rows - row, Across: p.DV, Along: 1}
+	keys, values := batch*p.K.Batch+head*p.K.Head, batch*p.V.Batch+head*p.V.Head
+	for key := begin; key < end; key += int(cfg.N) {
+		scores, ds := dsl.LocalSlice[C](cfg.Sums(t)), dsl.LocalSlice[C](cfg.Sums(t))
+		from := keys + key*p.K.Key
+		tile.Multiply(t, scores, queries, tile.Factor[T]{Mem: k, At: from, Limit: end - key, Across: p.K.Key, Along: 1}, p.D, &cfg, mad)
+		tile.MapRows(t, q, ds, deltaOf, &cfg, func(_, _ int, _, delta C) C { return -delta })
+		tile.Multiply(t, ds, grads, tile.Factor[T]{Mem: v, At: values + key*p.V.Key, Limit: end - key, Across: p.V.Key, Along: 1}, p.DV, &cfg, mad)
+		if f.Capped {
+			capEach(scores, ds, weight.less, cfg.Sums(t))
+		}
+		tile.MapRows(t, q, scores, index, &cfg, func(_, c int, s C, i int32) C {
+			if c += key; c >= end {
+				return 0
+			}
+			return weight.probability(s, c-int(at[i]), masks[i]+c*p.Mask.Key, slope[i], logOf[i])
+		})
+		multiplyEach(ds, scores, cfg.Sums(t))
+		tile.MultiplySums(t, sums, ds, &cfg, tile.Factor[T]{Mem: k, At: from, Limit: p.D, Across: 1, Along: p.K.Key}, min(end-key, int(cfg.N)), &then, mad)
+	}
+	storeScaled(t, dq, q, sums, (plane*p.Rows+row)*p.D, p.Rows-row, p.D, scale, &then)
+}
+
+// BackwardKeys stores the gradients of keys and values, dk = scale·dSᵀ·q and dv = Pᵀ·grad, see
+// [BackwardQueries]: a block has a tile of the keys of a plane, and goes over the queries of each
+// head that attend to them, so that no other block adds to its results. The rows of its tiles are
+// keys, for k·qᵀ are the scores as the factors of both results have them. The Tiles of the Problem
+// are tiles of keys here.
+//
+//kiln:kernel
+//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=false f.Mask=1,2 w.M=16 w.N=64 w.D=64 w.DV=64 w.Down=1 w.Across=1 w.Stages=2 w.Chunk=2 w.Vec=true
+func BackwardKeys[T dsl.Number, C dsl.Real](t dsl.Thread, dk, dv, grad []T, logs, deltas []C, q, k, v []T, bits []uint8, bias, slopes []C, p Problem, scale, limit, lowest C, f Features, w Tiles) {
+	cfg, ofK, ofV := w.scores(), w.gradient(w.D), w.gradient(w.DV)
+	dsl.LaunchBounds(t, cfg.Block(t), 1)
+	mad := func(a, b, c C) C { return dsl.FMA(a, b, c) }
+	plane, key := t.BlockX()/p.Tiles, t.BlockX()%p.Tiles*int(cfg.M)
+	batch, head := plane/p.Heads, plane%p.Heads
+	weight := weigh(bits, bias, &p, scale, limit, f)
+	begin, end := p.queries(key, int(cfg.M), f.Bounded)
+	columns := tile.Columns[T, C](t, &cfg)
+	sumsK, sumsV := dsl.LocalSlice[C](ofK.Sums(t)), dsl.LocalSlice[C](ofV.Sums(t))
+	keys := tile.Factor[T]{Mem: k, At: batch*p.K.Batch + head*p.K.Head + key*p.K.Key, Limit: p.Keys - key, Across: p.K.Key, Along: 1}
+	values := tile.Factor[T]{Mem: v, At: batch*p.V.Batch + head*p.V.Head + key*p.V.Key, Limit: p.Keys - key, Across: p.V.Key, Along: 1}
+	for group := range p.Rows / p.S {
+		first := plane*p.Rows + group*p.S
+		var slope C
+		if f.ALiBi {
+			slope = slopes[batch*p.Slopes.Batch+head*p.Slopes.Head+group*p.Slopes.Group]
+		}
+		mask := batch*p.Mask.Batch + head*p.Mask.Head + group*p.Mask.Group
+		for query := begin; query < end; query += int(cfg.N) {
+			scores, ds := dsl.LocalSlice[C](cfg.Sums(t)), dsl.LocalSlice[C](cfg.Sums(t))
+			logOf, deltaOf := dsl.LocalSlice[C](columns), dsl.LocalSlice[C](columns)
+			row, n := first+query, min(end-query, int(cfg.N))
+			tile.EachColumn(t, q, scores, &cfg, func(c, i int, _ bool) {
+				if c < n {
+					logOf[i], deltaOf[i] = finite(logs[row+c], lowest), deltas[row+c]
+				}
+			})
+			tile.Multiply(t, scores, keys, tile.Factor[T]{Mem: q, At: row * p.D, Limit: n, Across: p.D, Along: 1}, p.D, &cfg, mad)
+			tile.MapColumns(t, q, ds, deltaOf, &cfg, func(_, _ int, _, delta C) C { return -delta })
+			tile.Multiply(t, ds, values, tile.Factor[T]{Mem: grad, At: row * p.DV, Limit: n, Across: p.DV, Along: 1}, p.DV, &cfg, mad)
+			if f.Capped {
+				capEach(scores, ds, weight.less, cfg.Sums(t))
+			}
+			tile.MapColumns(t, q, scores, logOf, &cfg, func(r, c int, s, log C) C {
+				if c >= n {
+					return 0
+				}
+				r = min(key+r, p.Keys-1)
+				return weight.probability(s, r-(query+c+p.Off), mask+(query+c)*p.Mask.Row+r*p.Mask.Key, slope, log)
+			})
+			tile.MultiplySums(t, sumsV, scores, &cfg, tile.Factor[T]{Mem: grad, At: row * p.DV, Limit: p.DV, Across: 1, Along: p.DV}, n, &ofV, mad)
+			multiplyEach(ds, scores, cfg.Sums(t))
+			tile.MultiplySums(t, sumsK, ds, &cfg, tile.Factor[T]{Mem: q, At: row * p.D, Limit: p.D, Across: 1, Along: p.D}, n, &ofK, mad)
+		}
+	}
+	storeScaled(t, dk, q, sumsK, (plane*p.Keys+key)*p.D, p.Keys-key, p.D, scale, &ofK)
+	storeScaled(t, dv, q, sumsV, (plane*p.Keys+key)*p.DV, p.Keys-key, p.DV, 1, &ofV)
+}
+
+// queries returns the first query of a head that can attend to one of n keys, and the one behind
+// the last.
+func (p *Problem) queries(key, n int, bounded dsl.ConstBool) (begin, end int) {
+	if !bounded {
+		return 0, p.S
+	}
+	last := min(key+n, p.Keys) - 1
+	return max(key-p.Off-p.Right, 0), min(last-p.Off+p.Left+1, p.S)
+}
+
+// capEach replaces products of queries and keys by tanh(product·scale/cap), and multiplies the
+// gradients of the scores that these are of by its derivative.
+func capEach[C dsl.Real](products, ds []C, less C, n dsl.ConstInt) {
+	//kiln:unroll
+	for i := range int(n) {
+		th := dsl.Tanh(products[i] * less)
+		products[i] = th
+		ds[i] *= dsl.FMA(-th, th, 1)
+	}
+}
+
+// multiplyEach multiplies the first n elements of x by those of y.
+func multiplyEach[C dsl.Real](x, y []C, n dsl.ConstInt) {
+	//kiln:unroll
+	for i := range int(n) {
+		x[i] *= y[i]
+	}
+}
+
+// storeScaled stores the sums of a tile at index at on, as many rows and columns as there are.
+func storeScaled[T dsl.Number, C dsl.Real](t dsl.Thread, out, x []T, sums []C, at, rows, columns int, scale C, c *tile.Config) {
+	tile.EachPair(t, x, sums, c, func(row, col, next int, s, s2 C) {
+		if row >= rows {
+			return
+		}
+		to := at + row*columns
+		if col < columns {
+			out[to+col] = dsl.Convert[T](s * scale)
+		}
+		if col+next < columns {
+			out[to+col+next] = dsl.Convert[T](s2 * scale)
+		}
+	})
+}
