@@ -1,8 +1,9 @@
 package attention
 
 import (
-	"math"
+	"errors"
 
+	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -63,12 +64,12 @@ func (r *recomputed) Backward(g *tensor.Tensor, in []*tensor.Tensor, out *tensor
 		slope = g.Narrow(-1, r.p.dv, 1)
 		g, out = g.Narrow(-1, 0, r.p.dv).Cast(r.p.q.DType()), out.Narrow(-1, 0, r.p.dv)
 	}
-	sums := r.sums(x)
-	for _, b := range r.p.allBlocks() {
-		if err := r.block(b, x, sums, g, out, lse, slope); err != nil {
-			sums.q = tensor.Fail("sdpa", err)
-			break
-		}
+	sums, err := r.fused(x, g, out, lse, slope)
+	if errors.Is(err, jit.ErrUnsupported) {
+		sums, err = r.inBlocks(x, g, out, lse, slope)
+	}
+	if err != nil {
+		sums.q = tensor.Fail("sdpa", err)
 	}
 	var grads []*tensor.Tensor
 	ends := sums.fields()
@@ -81,6 +82,17 @@ func (r *recomputed) Backward(g *tensor.Tensor, in []*tensor.Tensor, out *tensor
 		}
 	}
 	return append(grads, nil)
+}
+
+// inBlocks returns gradients that operations of tensors compute, block by block.
+func (r *recomputed) inBlocks(x operands, g, out, lse, slope *tensor.Tensor) (sums operands, err error) {
+	sums = r.sums(x)
+	for _, b := range r.p.allBlocks() {
+		if err := r.block(b, x, sums, g, out, lse, slope); err != nil {
+			return sums, err
+		}
+	}
+	return sums, nil
 }
 
 // sums returns zeros to add gradients to, in the type of the sums.
@@ -114,7 +126,7 @@ func (r *recomputed) block(b block, x, sums operands, g, out, lse, slope *tensor
 	}
 	g, out, lse = rows(g), rows(out), rows(lse.Unsqueeze(-1))
 	raw := p.capped(p.products(b, x))
-	lse = lse.MaskedFill(lse.EqScalar(math.Inf(-1)), 0) // all scores of such a row are −Inf
+	lse = finite(lse)
 	probs := p.masked(b, x, raw).Sub(lse).Exp()
 	less := g.Cast(p.acc).Mul(out.Cast(p.acc)).SumKeep(-1)
 	if slope != nil {
@@ -129,7 +141,7 @@ func (r *recomputed) block(b block, x, sums operands, g, out, lse, slope *tensor
 	errs.add(sums.v, func() *tensor.Tensor { return flat(probs).T().MatMulAs(gf, p.acc) })
 	errs.add(sums.mask, func() *tensor.Tensor { return ds })
 	errs.add(sums.slopes, func() *tensor.Tensor { return ds.Mul(p.distances(b, x.q.Device()).Abs().Cast(p.acc)).Neg() })
-	errs.add(sums.sinks, func() *tensor.Tensor { return x.sinks.Sub(lse).Exp().Mul(less).Neg() })
+	errs.add(sums.sinks, func() *tensor.Tensor { return ofSinks(x.sinks, lse, less) })
 	if c := p.o.SoftCap; c != 0 {
 		ds = ds.Mul(raw.DivScalar(c).Sqr().SubFrom(1))
 	}
