@@ -23,8 +23,10 @@
 // Where a device has matrix instructions for types of 16 bits and there is enough to do, scores and
 // sums stay in the registers of one kernel, see package ops/attention: for few queries and many
 // keys with several blocks that share these, for [VarLen] and [Paged] in one launch for all
-// sequences, of which pages are read where they are. Elsewhere attention is made of operations of
-// package tensor. Dropout and gradients of packed sequences always are.
+// sequences, of which pages are read where they are. Gradients of queries, keys, values and sinks
+// are kernels there, too, which add up in the same order at each run. Elsewhere attention is made of
+// operations of package tensor. Dropout, and gradients of packed sequences, of masks, of slopes and
+// with functions, always are.
 //
 // Scores, softmax and sums of float16 and bfloat16 are in float32. Scores of all queries are never
 // in memory at once where there are many: blocks of queries come one after the other, and gradients

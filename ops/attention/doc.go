@@ -5,8 +5,8 @@
 // keys in pages of a pool, and packed queries: a table on the device, made for each launch, says
 // where they are. Functions of positions are compiled into the kernel.
 //
-// Gradients are two kernels, one by tiles of queries and one by tiles of keys, each of which computes
-// the scores again: see [Backward].
+// Gradients are two kernels, one by tiles of queries and one by tiles of keys, each of which
+// computes the scores again: see [Backward].
 //
 // See package [github.com/gokiln/kiln/ops] for operands and launches.
 package attention

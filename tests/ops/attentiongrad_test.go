@@ -110,6 +110,9 @@ func TestAttentionGradientErrors(t *testing.T) {
 		{"different lengths", jit.ErrUnsupported, func(_ *opsattention.Gradients, p *opsattention.Problem) {
 			p.Sequences = []opsattention.Sequence{{Keys: 3}}
 		}},
+		{"functions of scores", jit.ErrUnsupported, func(_ *opsattention.Gradients, p *opsattention.Problem) {
+			p.MaskFunc = jit.Func(kernels.AnyKey)
+		}},
 	} {
 		g := &opsattention.Gradients{Q: rows, K: keys, V: keys, Out: rows, LSE: row, Delta: row}
 		p := &opsattention.Problem{Q: rows, K: keys, V: keys, Scale: 1}
