@@ -45,8 +45,8 @@ func drawWay(b *opstest.Bench, ways []string) string {
 // randomSize draws a size, of which most are small.
 func randomSize(r *rand.Rand) int { return 1 + r.IntN([]int{4, 20, 70, 140}[r.IntN(4)]) }
 
-// drawGroups draws sizes and where groups end. Some of them are empty, and some ends are out of order
-// or outside.
+// drawGroups draws sizes and where groups end. Some of them are empty, and some ends are out of
+// order or outside.
 func drawGroups(r *rand.Rand) *groupCase {
 	c := &groupCase{m: randomSize(r), n: randomSize(r), total: randomSize(r)}
 	for range r.IntN(9) {
