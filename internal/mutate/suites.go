@@ -43,6 +43,10 @@ var suites = []suite{
 	{"runtime", []test{{"./runtime/...", "-short"}, {"./tests/faults", "-short"}, {"./jit", "-short"}}, false},
 	{kernelsOfOps, []test{{"./ops", "-short"}, {"./tensor", "-short"}}, true},
 	{"ops", []test{{"./ops/layout", "./ops/dtype"}, {"./ops", "-short"}, {"./tensor", "-short"}}, false},
+	{"quantized/gguf", []test{{"./quantized/gguf"}}, false},
+	{"quantized/ggml", []test{{"./quantized/ggml"}}, false},
+	{"quantized/imatrix", []test{{"./quantized/imatrix"}}, false},
+	{"quantized/recipe", []test{{"./quantized/recipe"}}, false},
 	{"tensor", []test{{"./tensor", "-short"}, {"./tensor/..."}}, false},
 }
 

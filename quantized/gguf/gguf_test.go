@@ -345,9 +345,13 @@ func TestPositionsOfFaults(t *testing.T) {
 		}
 		require.Positive(t, fault.Offset+1, name)
 	}
-	// An alignment of the right type behind a wrong one in length of the name would be another key.
 	_, err := read(append(head(0, 1), 0))
 	require.ErrorIs(t, err, file.ErrTruncated)
+	// A tensor is described by 24 bytes at least, and a key by 13.
+	_, err = read(append(head(2, 0), make([]byte, 47)...))
+	require.ErrorContains(t, err, "at byte 8: 2 tensors, and 47 bytes remaining")
+	_, err = read(append(head(0, 2), make([]byte, 25)...))
+	require.ErrorContains(t, err, "at byte 16: 2 keys, and 25 bytes remaining")
 	_, err = read(append([]byte("FUGG\x00\x00\x00\x03"), make([]byte, 16)...))
 	require.NoError(t, err)
 }

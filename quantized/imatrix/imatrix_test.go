@@ -115,6 +115,14 @@ func TestFromOneFormToTheOther(t *testing.T) {
 	}
 	e, _ := got.Get("experts")
 	require.Equal(t, []int64{2}, e.Counts, "600 tokens are in two chunks of 512")
+
+	// The smallest count is the number of chunks by chance.
+	m = &imatrix.Matrix{ChunkSize: 3}
+	e = &imatrix.Entry{Name: "w", Sums: []float32{4, 6}, Counts: []int64{2, 6}}
+	require.NoError(t, m.Add(e))
+	var b bytes.Buffer
+	require.NoError(t, imatrix.WriteBinary(&b, m))
+	require.Equal(t, old(1, "w", 2, 2, 4.0, 2.0, 0, ""), b.Bytes())
 }
 
 func TestWrongBinaryFiles(t *testing.T) {

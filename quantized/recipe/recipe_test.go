@@ -125,6 +125,28 @@ func TestOtherModels(t *testing.T) {
 	require.Equal(t, "Q5_K", plan(t, "Q4_K_M", small, qkv)["blk.0.attn_qkv.weight"])
 }
 
+// Not all layers have all parts.
+func TestLayersOfHybrids(t *testing.T) {
+	var list []recipe.Tensor
+	for i := range 8 { // every fourth layer has attention, and the last eight have experts
+		v := recipe.Tensor{Name: fmt.Sprintf("blk.%d.attn_v.weight", 4*i), Shape: []int{256, 256}}
+		down := recipe.Tensor{Name: fmt.Sprintf("blk.%d.ffn_down.weight", 24+i), Shape: []int{256, 256}}
+		list = append(list, v, down)
+	}
+	m := recipe.Model{Architecture: "other", Layers: 32, Heads: 8, KVHeads: 8}
+	p := plan(t, "Q4_K_M", m, list)
+	require.Equal(t, []int{0, 12, 24, 28}, layers(p, "attn_v", "Q6_K"), "by those that have attention")
+	for _, m.Experts = range []int{0, 1} {
+		p = plan(t, "Q4_K_M", m, list)
+		require.Equal(t, []int{24, 25, 26, 27, 30}, layers(p, "ffn_down", "Q6_K"), "counted")
+	}
+	m.Experts = 2
+	p = plan(t, "Q4_K_M", m, list)
+	require.Equal(t, []int{24, 27, 28, 29, 30, 31}, layers(p, "ffn_down", "Q6_K"), "by the name")
+	p = plan(t, "IQ2_S", m, list)
+	require.Equal(t, []int{24, 25, 26, 27}, layers(p, "ffn_down", "IQ3_S"), "counted by such recipes")
+}
+
 // Rows that blocks do not divide get a type with smaller ones.
 func TestRowsOfOtherLengths(t *testing.T) {
 	of := func(name string, n int) string {
