@@ -12,6 +12,13 @@
 //	t, err := format.Parse("Q4_K")
 //	n, err := t.RowBytes(4096) // bytes of a row of 4096 elements
 //
+// Formats with blocks have a type, such as [BlockQ4_K], in a file with the layout of the block. It is
+// a [Block], which reads runs of eight elements and is kernel code; a [Quantizer] and [Weighted] if
+// blocks are written by kernel code, or a [HostQuantizer]. [Dequantize] and [Quantize] are all of it
+// on the host:
+//
+//	err := format.Quantize(bytes, x, 4096, format.Q4_K, nil)
+//
 // The package knows no device and no tensor.
 //
 //go:generate go run ./grids
