@@ -180,8 +180,13 @@ func TestWrongFiles(t *testing.T) {
 			require.Equal(t, c.at, f.Offset, "%v", err)
 		}
 	}
+	f, err := read(image(oldest, params, 0, 0)) // two tokens of four bytes
+	require.NoError(t, err)
+	require.Len(t, f.Vocab, 2)
+	_, err = read(image(ggmf, 1, params, 0, 0, 0))
+	require.ErrorContains(t, err, "2 tokens, and 12 bytes remaining")
 	b := model()
-	f, err := read(b)
+	f, err = read(b)
 	require.NoError(t, err)
 	e, err := f.Get("tok.")
 	require.NoError(t, err)
