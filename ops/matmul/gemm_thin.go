@@ -139,7 +139,8 @@ func runThinRows(s *runtime.Stream, p *Problem, wide bool) error {
 	}
 	parts := p.split(rows*p.Batch, enough, least, step, most)
 	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, ops.MaxBlocks()), Z: parts}, Threads: runtime.Dim3{X: warps * warp}}
-	p.fuses = p.sum() == p.Out.DType.Compute()
+	// What words are multiplied by is no arithmetic for an epilogue.
+	p.fuses = !p.words && p.sum() == p.Out.DType.Compute()
 	return p.withParts(s, parts, func(out ops.View) error {
 		return p.launchThin(s, thinRows, thinRowsThen, g, out, c)
 	})

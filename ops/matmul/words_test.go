@@ -26,8 +26,8 @@ var thinTypes = [][2]dtype.DType{
 	{dtype.U8, dtype.U8}, {dtype.BF16, dtype.BF16}, {dtype.BF16, dtype.F32},
 }
 
-// TestThinWords multiplies bytes and bfloat16 in words and, where rows are no whole words, not.
-// Sums of small numbers are exact; those of bytes wrap as the results do.
+// TestThinWords multiplies bytes and bfloat16 in words and, where rows are no whole words, not, and
+// adds a bias. Sums of small numbers are exact; those of bytes wrap as the results do.
 func TestThinWords(t *testing.T) {
 	cases := []thinCase{
 		{40, 200, 1, 1, 200, 0, true}, {9, 1044, 1, 2, 1048, 4, true}, {3, 4, 2, 3, 8, 8, true},
@@ -62,14 +62,17 @@ func (c thinCase) multiply(t *testing.T, b *opstest.Bench, d, o dtype.DType) {
 	}
 	x := b.Value(t, d, lie(layout.Shape{c.batch, c.m, c.k}, c.m*c.pitch, c.pitch, 1), draw)
 	y := b.Value(t, d, lie(layout.Shape{c.batch, c.k, c.n}, c.k*c.n, 1, c.k), draw)
+	add := b.Value(t, o, layout.Contiguous(layout.Shape{c.n}), func() dtype.Scalar {
+		return dtype.FromFloat(o, float64(b.Rand.IntN(33)))
+	})
 	out := b.Output(t, o, layout.Shape{c.batch, c.m, c.n}, 0)
-	p, err := newProduct(b.Stream, Options{}, out.View, x.View, y.View, ops.View{})
+	p, err := newProduct(b.Stream, Options{Epilogue: Epilogue{Bias: add.View}}, out.View, x.View, y.View, ops.View{})
 	require.NoError(t, err)
 	require.NoError(t, runThin(b.Stream, p, false))
 	require.Equal(t, c.words, p.words, "%+v of %v", c, d)
 	for i, got := range b.Read(t, out) {
 		z, row, col := i/(c.m*c.n), i/c.n%c.m, i%c.n
-		ints, floats := int64(0), 0.0
+		ints, floats := add.Want[col].Int(), add.Want[col].Float()
 		for j := range c.k {
 			a, b := x.Want[(z*c.m+row)*c.k+j], y.Want[(z*c.k+j)*c.n+col]
 			if d.IsInt() {
