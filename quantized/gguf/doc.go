@@ -25,14 +25,14 @@
 //
 // Shapes are in the order of this module, the last dimension contiguous; the file has them the
 // other way round. Tensors of plain types are read by View and loaded by tensor.Load and nn.Load,
-// those of quantized types by Raw, in the order of bytes of the file.
+// those of quantized types by Raw, in the byte order of the file.
 //
-// All versions and both orders of bytes are read; [Write] writes version 3 with the least
+// All versions and both byte orders are read; [Write] writes version 3 with the least
 // significant byte first. [Edit] changes metadata, in place if it fits.
 //
 // Files are not trusted: whatever a header claims is compared with the size of the file before
 // memory is taken for it, and an error has the byte at which it is. Gaps between tensors, bytes
 // behind the last, names of more than 63 bytes and arrays of arrays are read, though llama.cpp
-// refuses them; keys and names that are there twice, tensors that overlap or reach over the end,
+// refuses them; duplicate keys and names, tensors that overlap or reach over the end,
 // and bools other than 0 and 1 are errors.
 package gguf

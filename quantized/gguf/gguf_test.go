@@ -324,7 +324,7 @@ func TestPositionsOfFaults(t *testing.T) {
 		"tensors_huge.gguf":     {8, file.ErrTruncated, "1099511627776 tensors, and 0 bytes remaining"},
 		"kv_huge.gguf":          {16, file.ErrTruncated, "1099511627776 keys"},
 		"key_len_max.gguf":      {24, file.ErrFormat, "key of 18446744073709551615 bytes"},
-		"key_twice.gguf":        {41, file.ErrFormat, `"same" is there twice`},
+		"key_twice.gguf":        {41, file.ErrFormat, `duplicate key "same"`},
 		"value_type_13.gguf":    {33, file.ErrFormat, "type 13"},
 		"bool_2.gguf":           {-2, file.ErrFormat, "the bool 2"},
 		"name_twice.gguf":       {-2, file.ErrFormat, `tensor "a": there are two tensors of this name`},

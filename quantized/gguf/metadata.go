@@ -36,14 +36,15 @@ func (m *Metadata) Len() int {
 	return len(m.keys)
 }
 
-// All goes through keys and values in their order.
+// All goes through keys and values in their order, without keys that are deleted meanwhile before
+// their turn; keys that are new meanwhile do not get one.
 func (m *Metadata) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		if m == nil {
 			return
 		}
-		for _, k := range m.keys {
-			if !yield(k, m.values[k]) {
+		for _, k := range slices.Clone(m.keys) {
+			if v, ok := m.values[k]; ok && !yield(k, v) {
 				return
 			}
 		}
@@ -59,7 +60,7 @@ func (m *Metadata) Value(key string) (Value, bool) {
 	return v, ok
 }
 
-// Set gives a key a value. A key that is new comes last.
+// Set gives a key a value. A key that is new comes last. The Metadata must not be nil.
 func (m *Metadata) Set(key string, v Value) {
 	if m.values == nil {
 		m.values = map[string]Value{}
@@ -72,6 +73,9 @@ func (m *Metadata) Set(key string, v Value) {
 
 // Delete removes a key, and reports whether it was there.
 func (m *Metadata) Delete(key string) bool {
+	if m == nil {
+		return false
+	}
 	i := slices.Index(m.keys, key)
 	if i < 0 {
 		return false
@@ -121,6 +125,22 @@ func missing(key string) error { return fmt.Errorf("metadata: %w: %q", ErrKey, k
 
 // defaultAlignment is that of a file that does not say.
 const defaultAlignment = 32
+
+// MaxAlignment is the largest general.alignment that is written: padding takes as many bytes.
+const MaxAlignment = 1 << 24
+
+// writtenAlignment is the alignment of a file that is to be written.
+func (m *Metadata) writtenAlignment() (int64, error) {
+	n, err := m.alignment()
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("metadata: %w: %w", ErrValue, err)
+	case n > MaxAlignment:
+		return 0, fmt.Errorf("metadata: %w: %s is %d, want %d at most; without the key it is %d",
+			ErrValue, KeyAlignment, n, MaxAlignment, defaultAlignment)
+	}
+	return n, nil
+}
 
 // alignment is what tensors begin at multiples of.
 func (m *Metadata) alignment() (int64, error) {

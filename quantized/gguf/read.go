@@ -48,7 +48,12 @@ func Open(path string) (*File, error) {
 	if err != nil {
 		return nil, errors.Join(err, src.Close())
 	}
-	if n, err := Get[uint64](f.Meta, keySplitCount); err == nil && n > 1 {
+	switch n, err := Get[uint64](f.Meta, keySplitCount); {
+	case errors.Is(err, ErrKey):
+	case err != nil:
+		err = file.Fault(path, -1, file.ErrFormat, "%v", err)
+		return nil, errors.Join(err, f.Close())
+	case n > 1:
 		return openSplit(path, f, n)
 	}
 	return f, nil
@@ -123,14 +128,14 @@ func (r *reader) length(what string) uint64 {
 	return r.Uint64(what)
 }
 
-// str reads a string.
-func (r *reader) str(what string) string {
+// str reads a string of at most so many bytes.
+func (r *reader) str(what string, most uint64) string {
 	at := r.Pos()
 	n := r.length(what)
-	if r.Err() == nil && n > MaxLen {
-		r.Fail(at, file.ErrFormat, "%s of %d bytes, want %d at most", what, n, MaxLen)
+	if r.Err() == nil && n > most {
+		r.Fail(at, file.ErrFormat, "%s of %d bytes, want %d at most", what, n, most)
 	}
-	if !r.Room(at, n, 1, "bytes of "+what) {
+	if !r.Room(at, n, 1, what) {
 		return ""
 	}
 	return string(r.Take(int64(n), what))
@@ -140,7 +145,7 @@ func (r *reader) str(what string) string {
 func (r *reader) metadata(n uint64) {
 	for range n {
 		at := r.Pos()
-		key := r.str("key")
+		key := r.str("key", MaxKey)
 		_, twice := r.f.Meta.values[key]
 		switch {
 		case r.Err() != nil:
@@ -148,7 +153,7 @@ func (r *reader) metadata(n uint64) {
 		case key == "":
 			r.Fail(at, file.ErrFormat, "an empty key")
 		case twice:
-			r.Fail(at, file.ErrFormat, "the key %q is there twice", key)
+			r.Fail(at, file.ErrFormat, "duplicate key %q", key)
 		}
 		if key == KeyAlignment {
 			r.align = r.Pos()
@@ -185,7 +190,7 @@ func (r *reader) infos(n uint64) []info {
 
 func (r *reader) info() info {
 	t := info{at: r.Pos()}
-	t.name = r.str("name of a tensor")
+	t.name = r.str("name of a tensor", MaxLen)
 	at := r.Pos()
 	rank := r.Uint32("number of dimensions")
 	if r.Err() == nil && rank > MaxRank {

@@ -17,7 +17,9 @@ var splitName = regexp.MustCompile(`^(.*)-([0-9]{5})-of-([0-9]{5})\.gguf$`)
 func openSplit(path string, one *File, n uint64) (*File, error) {
 	parts := splitName.FindStringSubmatch(filepath.Base(path))
 	no, err := Get[uint64](one.Meta, keySplitNo)
-	if err == nil && (parts == nil || n > 99999 || parts[3] != fmt.Sprintf("%05d", n) || no >= n) {
+	if err != nil {
+		err = file.Fault(path, -1, file.ErrFormat, "%v", err)
+	} else if parts == nil || n > 99999 || parts[3] != fmt.Sprintf("%05d", n) || no >= n {
 		want := fmt.Sprintf("name-%05d-of-%05d.gguf", no+1, n)
 		err = file.Fault(path, -1, file.ErrFormat,
 			"it says that it is file %d of %d of a model, and so must be called as %s", no+1, n, want)

@@ -19,12 +19,13 @@ func (r *reader) value(key string) Value {
 	}
 	what := "value of " + key
 	if t == Array {
-		return r.array(key, 1)
+		return r.array(&names{key, "type of the elements of " + key, "number of elements of " + key,
+			"elements of " + key, "element of " + key}, 1)
 	}
 	v := Value{typ: t}
 	switch t {
 	case String:
-		v.text = r.str(what)
+		v.text = r.str(what, MaxLen)
 	case Uint8:
 		v.bits = uint64(r.Uint8(what))
 	case Int8:
@@ -55,11 +56,15 @@ func (r *reader) bool(what string) uint8 {
 	return b
 }
 
+// names is what errors call the parts of an array: one of a key has up to 2³⁰ elements, and the
+// texts are as long as the key, so that they are made once.
+type names struct{ key, typ, count, elements, element string }
+
 // array reads an array that is in so many arrays, itself included.
-func (r *reader) array(key string, depth int) Value {
-	at := r.Pos()
-	elem := ValueType(r.Uint32("type of the elements of " + key))
-	n := r.length("number of elements of " + key)
+func (r *reader) array(of *names, depth int) Value {
+	key, at := of.key, r.Pos()
+	elem := ValueType(r.Uint32(of.typ))
+	n := r.length(of.count)
 	switch {
 	case r.Err() != nil:
 	case !elem.Valid():
@@ -77,7 +82,7 @@ func (r *reader) array(key string, depth int) Value {
 	case Array:
 		each = 4 + r.lengthSize()
 	}
-	if !r.Room(at, n, uint64(each), "elements of "+key) {
+	if !r.Room(at, n, uint64(each), of.elements) {
 		return Value{}
 	}
 	v := Value{typ: Array, elem: elem, bits: n}
@@ -85,25 +90,25 @@ func (r *reader) array(key string, depth int) Value {
 	case Array:
 		list := []Value{} // grows as elements are read
 		for i := uint64(0); i < n && r.Err() == nil; i++ {
-			list = append(list, r.array(key, depth+1))
+			list = append(list, r.array(of, depth+1))
 		}
 		v.list = list
 	case String:
 		list := []string{}
 		for i := uint64(0); i < n && r.Err() == nil; i++ {
-			list = append(list, r.str("element of "+key))
+			list = append(list, r.str(of.element, MaxLen))
 		}
 		v.list = list
 	default:
-		v.list = r.numbers(key, elem, int(n))
+		v.list = r.numbers(of, elem, int(n))
 	}
 	return v
 }
 
 // numbers reads the elements of an array.
-func (r *reader) numbers(key string, elem ValueType, n int) any {
+func (r *reader) numbers(of *names, elem ValueType, n int) any {
 	at := r.Pos()
-	b := r.Take(int64(n)*int64(valueTypes[elem].size), "elements of "+key)
+	b := r.Take(int64(n)*int64(valueTypes[elem].size), of.elements)
 	if r.Err() != nil {
 		return nil
 	}
@@ -130,7 +135,8 @@ func (r *reader) numbers(key string, elem ValueType, n int) any {
 		return decode[float64](r, b, n)
 	}
 	if i := slices.IndexFunc(b, func(c byte) bool { return c > 1 }); i >= 0 {
-		r.Fail(at+int64(i), file.ErrFormat, "element %d of %q: the bool %d, want 0 or 1", i, key, b[i])
+		r.Fail(at+int64(i), file.ErrFormat, "element %d of %q: the bool %d, want 0 or 1", i,
+			of.key, b[i])
 	}
 	return decode[bool](r, b, n)
 }

@@ -21,13 +21,13 @@ func WriteFile(path string, m *Metadata, tensors ...*file.Entry) error {
 
 // Write writes a file of version 3, with the least significant byte first: metadata, which may be
 // nil, and tensors, which may be those of another file, each in its order. Tensors begin at
-// multiples of general.alignment, if the metadata has it. They have one of the types that [TypeOf]
+// multiples of general.alignment, if the metadata has it, which is [MaxAlignment] at most. They have one of the types that [TypeOf]
 // returns, and MaxRank dimensions at most. Names may have any length, but llama.cpp reads none of
 // more than 63 bytes.
 func Write(w io.Writer, m *Metadata, tensors ...*file.Entry) error {
-	align, err := m.alignment()
+	align, err := m.writtenAlignment()
 	if err != nil {
-		return fmt.Errorf("metadata: %w: %w", ErrValue, err)
+		return err
 	}
 	list, err := infosOf(tensors, align)
 	if err != nil {
@@ -37,18 +37,21 @@ func Write(w io.Writer, m *Metadata, tensors ...*file.Entry) error {
 	if err != nil {
 		return err
 	}
-	if _, err := w.Write(pad(head, dataOffset(int64(len(head)), align, len(list)))); err != nil {
+	if _, err := w.Write(head); err != nil {
 		return err
 	}
-	zeros := make([]byte, min(align, 1<<16))
+	n := int64(len(head))
+	if err := writeZeros(w, dataOffset(n, align, len(list))-n); err != nil {
+		return err
+	}
 	for _, e := range tensors {
 		n, err := e.WriteTo(w)
 		if err == nil && n != e.Size() {
 			err = fmt.Errorf("tensor %q: %d bytes written, want %d: %w", e.Name, n, e.Size(),
 				io.ErrShortWrite)
 		}
-		for gap := roundUp(n, align) - n; gap > 0 && err == nil; gap -= int64(len(zeros)) {
-			_, err = w.Write(zeros[:min(gap, int64(len(zeros)))])
+		if err == nil {
+			err = writeZeros(w, roundUp(n, align)-n)
 		}
 		if err != nil {
 			return err
@@ -57,8 +60,20 @@ func Write(w io.Writer, m *Metadata, tensors ...*file.Entry) error {
 	return nil
 }
 
-// pad appends zeros.
-func pad(b []byte, to int64) []byte { return append(b, make([]byte, to-int64(len(b)))...) }
+// zeros is padding.
+var zeros [1 << 12]byte
+
+// writeZeros writes so many zeros.
+func writeZeros(w io.Writer, n int64) error {
+	for n > 0 {
+		b := zeros[:min(n, int64(len(zeros)))]
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+		n -= int64(len(b))
+	}
+	return nil
+}
 
 // infosOf is what a header says of tensors that are written one behind the other.
 func infosOf(tensors []*file.Entry, align int64) ([]info, error) {
