@@ -53,6 +53,12 @@ func (e *Entry) check() error {
 	case slices.Min(e.Counts) < 0:
 		return fmt.Errorf("counts %v", e.Counts)
 	}
+	for i, s := range e.Sums {
+		if !(s >= 0 && s <= math.MaxFloat32) {
+			n := e.Columns()
+			return fmt.Errorf("the sum of column %d of expert %d is %v, want squares", i%n, i/n, s)
+		}
+	}
 	return nil
 }
 
@@ -75,7 +81,7 @@ func (m *Matrix) Get(name string) (*Entry, bool) {
 func (m *Matrix) Add(e *Entry) error {
 	err := e.check()
 	if _, twice := m.entries[e.Name]; twice {
-		err = errors.New("it is there twice")
+		err = errors.New("duplicate weight")
 	}
 	if err != nil {
 		return fmt.Errorf("importance of %q: %w", e.Name, err)

@@ -138,7 +138,10 @@ func TestWrongBinaryFiles(t *testing.T) {
 		{old(1, "w", -5, 1, 1.0), 9, "number of calls: -5"},
 		{old(1, "w", 1, 0, 0), 4, "0 sums"},
 		{old(1, "", 1, 1, 1.0), 4, "without a name"},
-		{old(2, "w", 1, 1, 1.0, "w", 1, 1, 1.0), 21, `"w": it is there twice`},
+		{old(1, "w", 1, 2, 1.0, math.NaN()), 4, `"w": the sum of column 1 of expert 0 is NaN`},
+		{old(1, "w", 1, 1, math.Inf(1)), 4, "the sum of column 0 of expert 0 is +Inf"},
+		{old(1, "w", 1, 3, 1.0, 0.0, -1.0), 4, "the sum of column 2 of expert 0 is -1"},
+		{old(2, "w", 1, 1, 1.0, "w", 1, 1, 1.0), 21, `"w": duplicate weight`},
 		{old(1, "w", 1, 1, 1.0, 1, "x", 9), 30, "4 bytes are left"},
 		{old(1, "w", 1, 1, 1.0, 1, 100), 29, "name of the text"},
 		{old(1, 1<<30, "w", 1), 8, "name of a weight"},
@@ -191,6 +194,14 @@ func TestWrongGGUFFiles(t *testing.T) {
 		{nil, []*file.Entry{sum, f32("w.counts", layout.Shape{1}, 0.5)}, "a count of 0.5"},
 		{nil, []*file.Entry{sum, f32("w.counts", layout.Shape{1}, -1)}, "a count of -1"},
 		{nil, []*file.Entry{sum, f32("w.counts", layout.Shape{1}, math.NaN())}, "a count of NaN"},
+		{nil, []*file.Entry{f32("w.in_sum2", layout.Shape{2, 2}, 1, 1, 1, math.NaN()),
+			f32("w.counts", layout.Shape{2, 1}, 1, 1)},
+			`tensor "w.in_sum2": importance of "w": the sum of column 1 of expert 1 is NaN`},
+		{meta("general.type", gguf.Of("model")), []*file.Entry{f32("x", layout.Shape{1}, 1)},
+			`general.type is "model", want "imatrix"`},
+		{meta("general.type", gguf.Of(uint8(1))), nil, `metadata "general.type"`},
+		{nil, []*file.Entry{f32("blk.0.x.weight", layout.Shape{1}, 1)},
+			"no tensor is called name.in_sum2"},
 		{nil, []*file.Entry{f32("w.in_sum2", layout.Shape{0, 2}), f32("w.counts", layout.Shape{0})},
 			"0 sums"},
 		{meta("imatrix.chunk_count", gguf.Of("x")), nil, `metadata "imatrix.chunk_count"`},
@@ -212,7 +223,7 @@ func TestWhatCannotBeWritten(t *testing.T) {
 		Counts: []int64{-1}}), "counts [-1]")
 	e := &imatrix.Entry{Name: "w", Sums: []float32{1}, Counts: []int64{1}}
 	require.NoError(t, m.Add(e))
-	require.ErrorContains(t, m.Add(e), "twice")
+	require.ErrorContains(t, m.Add(e), "duplicate")
 	for _, write := range []func(*imatrix.Matrix) error{
 		func(m *imatrix.Matrix) error { return imatrix.Write(&bytes.Buffer{}, m) },
 		func(m *imatrix.Matrix) error { return imatrix.WriteBinary(&bytes.Buffer{}, m) },
@@ -281,4 +292,13 @@ func again(t *testing.T, m *imatrix.Matrix, write func(io.Writer, *imatrix.Matri
 	if !slices.Equal(names(m), names(got)) {
 		t.Fatal(names(m), names(got))
 	}
+}
+
+// The magic number of files with the most significant byte first, which readBinary would take for a
+// number of weights.
+func TestTheOtherMagic(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, imatrix.Write(&b, sample(t)))
+	_, err := read(append([]byte("FUGG"), b.Bytes()[4:]...))
+	require.NoError(t, err)
 }

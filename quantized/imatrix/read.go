@@ -35,8 +35,11 @@ func Open(path string) (*Matrix, error) {
 // Read is [Open] of a file.Source, which it does not close.
 func Read(src *file.Source) (*Matrix, error) {
 	r := scan.New(src)
-	if src.Size() >= 4 && string(r.Take(4, "magic number")) == "GGUF" {
-		return readGGUF(src)
+	if src.Size() >= 4 {
+		switch string(r.Take(4, "magic number")) {
+		case "GGUF", "FUGG":
+			return readGGUF(src)
+		}
 	}
 	return readBinary(src)
 }
@@ -109,6 +112,15 @@ func readGGUF(src *file.Source) (*Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
+	typ, err := gguf.Get[string](f.Meta, keyType)
+	untyped := errors.Is(err, gguf.ErrKey)
+	switch {
+	case untyped:
+	case err != nil:
+		return nil, fault(src, 0, "", file.ErrFormat, "%v", err)
+	case typ != kind:
+		return nil, fault(src, 0, "", file.ErrFormat, "%s is %q, want %q", keyType, typ, kind)
+	}
 	m := &Matrix{}
 	for key, p := range map[string]*int{keyChunks: &m.Chunks, keyChunkSize: &m.ChunkSize} {
 		n, err := gguf.Get[uint32](f.Meta, key)
@@ -124,6 +136,10 @@ func readGGUF(src *file.Source) (*Matrix, error) {
 		if err := m.addTensor(src, f, e); err != nil {
 			return nil, err
 		}
+	}
+	if untyped && m.Len() == 0 {
+		return nil, fault(src, 0, "", file.ErrFormat,
+			"no tensor is called name%s; is this an importance matrix?", sums)
 	}
 	return m, nil
 }
