@@ -24,6 +24,10 @@ var scratch = 1 << 26
 // [tensor.Tensor.Linear] has it, in the type of x, which is F32, F16, BF16 or F64. Sums are in
 // float32, or in float64 of F64; they are the same bits whenever they are computed again.
 //
+// Up to 8 rows of x are multiplied with the blocks as they are, whose values are those of float32.
+// For more of them the values of the weight are rounded to the type of x first, so that rows of F16
+// and BF16 may give slightly other results among many than among few.
+//
 // The gradient with respect to x is the product with the dequantized weight; the weight has none.
 func (q *Tensor) Linear(x *tensor.Tensor) *tensor.Tensor {
 	const op = "quantized linear"
@@ -118,5 +122,52 @@ func (o linear) dense(x *tensor.Tensor) *tensor.Tensor {
 
 // Backward is the gradient with respect to the activations.
 func (o linear) Backward(g, _, _ *tensor.Tensor) *tensor.Tensor {
-	return g.MatMul(o.q.Dequantize(g.DType()))
+	return tensor.Apply1(transposed{o.q}, g)
+}
+
+// transposed is the product with the weight itself, g·W, as an operation of a program.
+type transposed struct{ q *Tensor }
+
+func (transposed) Name() string { return "quantized linear gradient" }
+
+func (o transposed) Forward(g *tensor.Tensor) *tensor.Tensor {
+	shape := g.Shape()
+	n, k := o.q.shape[0], o.q.shape[1]
+	rows := tensor.Shape(shape[:len(shape)-1]).Count()
+	out := append(slices.Clone(shape[:len(shape)-1]), k)
+	if rows*n == 0 || k == 0 {
+		return tensor.Zeros(g.Device(), g.DType(), out...)
+	}
+	return o.dense(g.Reshape(rows, n)).Reshape(out...)
+}
+
+// dense adds up the products of columns of g with the rows of the dequantized weight, one part after
+// another, in float32 at least.
+func (o transposed) dense(g *tensor.Tensor) *tensor.Tensor {
+	n, k := o.q.shape[0], o.q.shape[1]
+	step := min(n, max(1, scratch/k))
+	sumType := g.DType()
+	if step < n && sumType != tensor.F64 {
+		sumType = tensor.F32
+	}
+	var sum *tensor.Tensor
+	for at := 0; at < n; at += step {
+		rows := min(step, n-at)
+		w := o.q.rows(at, rows).Dequantize(g.DType())
+		part := g.Narrow(1, at, rows).MatMul(w).Cast(sumType)
+		if err := w.Free(); err != nil { // when the product is done
+			return tensor.Fail(o.Name(), err)
+		}
+		if sum == nil {
+			sum = part
+		} else {
+			sum = sum.Add(part)
+		}
+	}
+	return sum.Cast(g.DType())
+}
+
+// Backward is the gradient with respect to the gradient.
+func (o transposed) Backward(g, _, _ *tensor.Tensor) *tensor.Tensor {
+	return tensor.Apply1(linear{o.q}, g)
 }

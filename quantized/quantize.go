@@ -22,12 +22,15 @@ func Quantize(x *tensor.Tensor, of format.Type) *Tensor { return QuantizeImporta
 
 // QuantizeImportant returns the numbers of x, of a floating-point type, in a block format, on the
 // device of x: what the reference implementation's quantizer of files makes of x in float32, byte
-// for byte. Formats with code books, see [format.HostQuantizer], are made on the host. Importance has a number of F32 for each element of the last dimension, which weights the
-// errors that are made small; formats that ignore it give the same with it.
+// for byte. Formats with code books, see [format.HostQuantizer], are made on the host. Importance
+// has a number of F32 for each element of the last dimension, which weights the errors that are made
+// small; formats that ignore it give the same with it.
 //
 // The last dimension is whole blocks, otherwise it is an error of kind [format.ErrSize]. A format
-// that has no quantizer, or none without importance, is one of kind [format.ErrType]. NaN and
-// infinities give blocks without meaning.
+// that has no quantizer, or none without importance, is one of kind [format.ErrType]. NaN,
+// infinities and magnitudes for which the format has no scale give blocks without meaning, and
+// blocks of IQ3_S in which 32 zeros are in front of other elements do not come back, see
+// [format.Quantize].
 func QuantizeImportant(x *tensor.Tensor, of format.Type, importance *tensor.Tensor) *Tensor {
 	const op = "quantize"
 	if err := x.Err(); err != nil {

@@ -87,11 +87,21 @@ func (q *Tensor) Err() error {
 	return q.data.Err()
 }
 
-// Format is the format of the blocks.
-func (q *Tensor) Format() format.Type { return q.of }
+// Format is the format of the blocks, 0 of a nil tensor.
+func (q *Tensor) Format() format.Type {
+	if q == nil {
+		return 0
+	}
+	return q.of
+}
 
-// Shape is the size of each dimension, in elements.
-func (q *Tensor) Shape() tensor.Shape { return slices.Clone(q.shape) }
+// Shape is the size of each dimension, in elements, nil of a nil tensor.
+func (q *Tensor) Shape() tensor.Shape {
+	if q == nil {
+		return nil
+	}
+	return slices.Clone(q.shape)
+}
 
 // Device is where the blocks are, nil if the tensor holds an error.
 func (q *Tensor) Device() *tensor.Device {

@@ -66,6 +66,11 @@ func Dequantize(dst []float32, src []byte, t Type) error {
 // same bytes with it. Bytes are those of the reference implementation's quantizer of files. Rows are
 // shared among all cores.
 //
+// Values are not checked: NaN, infinities, and magnitudes for which the format has no scale, such as
+// those of more than 65504 times its largest value for a scale of half precision, give blocks without
+// meaning. Nor do blocks of [IQ3_S] come back in which a group of 32 zeros is in front of other
+// elements, see [BlockIQ3_S.QuantizeHost].
+//
 // It is an error, [ErrType], if t has no quantizer, or none without importance, and [ErrSize] if
 // lengths do not fit.
 func Quantize(dst []byte, src []float32, cols int, t Type, importance []float32) error {

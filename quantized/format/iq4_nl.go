@@ -86,7 +86,7 @@ func roundIQ4(q []uint8, x []float32, inv float32) {
 
 // searchIQ4 returns the scale of 32 elements with the smallest error among candidates, none of them
 // a search if tries is negative, and stores the numbers of the values of the first one. Without
-// importance the weights are squares.
+// importance the weights are squares, and where all of it is 0.
 func searchIQ4(x, importance []float32, square float32, tries int, q []uint8) float32 {
 	var w [32]float32
 	for j := range 32 {
@@ -107,6 +107,12 @@ func searchIQ4(x, importance []float32, square float32, tries int, q []uint8) fl
 	inv := 1 / d
 	roundIQ4(q, x, inv)
 	qx, q2 := fitIQ4(x, w[:], inv)
+	if q2 == 0 { // nothing matters; the reference divides by it
+		for j := range 32 {
+			w[j] = float32(x[j] * x[j])
+		}
+		qx, q2 = fitIQ4(x, w[:], inv)
+	}
 	d = qx / q2
 	best := d * qx
 	for i := -tries; i <= tries; i++ {
