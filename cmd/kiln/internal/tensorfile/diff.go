@@ -2,10 +2,13 @@ package tensorfile
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
+	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/tensor/file"
 )
 
@@ -80,7 +83,11 @@ func compare(x, y *file.Entry, t Tolerance) (d Difference, same bool, err error)
 			return d, same, err
 		}
 	}
-	if err := d.values(x, y, t); err != nil {
+	compare := d.values
+	if x.DType.IsInt() && y.DType.IsInt() {
+		compare = d.integers
+	}
+	if err := compare(x, y, t); err != nil {
 		if d.Beyond = true; !errors.Is(err, file.ErrUnsupported) {
 			return d, false, err
 		}
@@ -115,7 +122,56 @@ func sameBytes(x, y *file.Entry) (bool, error) {
 	return bytes.Equal(p, q), err
 }
 
-// values compares values.
+// integers compares values of integer types, exactly, as float64 cannot.
+func (d *Difference) integers(x, y *file.Entry, t Tolerance) error {
+	d.Of = x.Layout.Count()
+	p, err := x.Bytes()
+	if err != nil {
+		return err
+	}
+	q, err := y.Bytes()
+	if err != nil {
+		return err
+	}
+	for i := range d.Of {
+		a, b := integerAt(p, i, x.DType), integerAt(q, i, y.DType)
+		if a != b {
+			d.differ(a.minus(b), max(float64(a.abs), float64(b.abs)), t)
+		}
+	}
+	return nil
+}
+
+// integer is one of any integer type.
+type integer struct {
+	abs      uint64
+	negative bool
+}
+
+// integerAt is element i of a type.
+func integerAt(b []byte, i int, d dtype.DType) integer {
+	var bits [8]byte
+	size := d.Size()
+	copy(bits[:], b[i*size:(i+1)*size])
+	n := dtype.FromBits(d, binary.LittleEndian.Uint64(bits[:])).Int()
+	if !d.IsUnsigned() && n < 0 {
+		return integer{-uint64(n), true}
+	}
+	return integer{uint64(n), false}
+}
+
+// minus is |a - b|.
+func (a integer) minus(b integer) float64 {
+	if a.negative != b.negative {
+		return float64(a.abs) + float64(b.abs)
+	}
+	return float64(max(a.abs, b.abs) - min(a.abs, b.abs))
+}
+
+// errGivenUp is that of the tensor that is not read further because of an error of the other one.
+var errGivenUp = errors.New("comparing was given up")
+
+// values compares values as float64.
 func (d *Difference) values(x, y *file.Entry, t Tolerance) error {
 	d.Of = x.Layout.Count()
 	theirs, stop := make(chan []float64), make(chan struct{})
@@ -127,7 +183,7 @@ func (d *Difference) values(x, y *file.Entry, t Tolerance) error {
 			case theirs <- append([]float64(nil), v...):
 				return nil
 			case <-stop:
-				return fmt.Errorf("tensor %q: comparing was given up", y.Name)
+				return errGivenUp
 			}
 		})
 	}()
@@ -138,7 +194,7 @@ func (d *Difference) values(x, y *file.Entry, t Tolerance) error {
 				rest = <-theirs
 			}
 			if len(rest) == 0 {
-				return fmt.Errorf("tensor %q: values are missing", y.Name)
+				return errGivenUp // the other error is why they end
 			}
 			d.add(a, rest[0], t)
 			rest = rest[1:]
@@ -146,7 +202,7 @@ func (d *Difference) values(x, y *file.Entry, t Tolerance) error {
 		return nil
 	})
 	close(stop)
-	if other := <-failed; other != nil {
+	if other := <-failed; other != nil && !errors.Is(other, errGivenUp) {
 		return other
 	}
 	return err
@@ -157,8 +213,12 @@ func (d *Difference) add(a, b float64, t Tolerance) {
 	if a == b || math.IsNaN(a) && math.IsNaN(b) {
 		return
 	}
+	d.differ(math.Abs(a-b), max(math.Abs(a), math.Abs(b)), t)
+}
+
+// differ adds two values that differ by so much, the larger one of such a magnitude.
+func (d *Difference) differ(abs, most float64, t Tolerance) {
 	d.Count++
-	abs, most := math.Abs(a-b), max(math.Abs(a), math.Abs(b))
 	if math.IsNaN(abs) || math.IsInf(abs, 0) {
 		d.NotNum++
 		d.Beyond = true
@@ -168,8 +228,19 @@ func (d *Difference) add(a, b float64, t Tolerance) {
 	d.Beyond = d.Beyond || abs > t.Abs+t.Rel*most
 }
 
+// printable is a name without what controls a terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return '·'
+		}
+		return r
+	}, s)
+}
+
 // String says what differs.
 func (d Difference) String() string {
+	d.Name, d.Only, d.Why = printable(d.Name), printable(d.Only), printable(d.Why)
 	switch {
 	case d.Only != "":
 		return fmt.Sprintf("%s: only in %s", d.Name, d.Only)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -138,9 +139,9 @@ func Open(path, name string) (*Model, error) {
 // inFolder is the file of a model in a folder.
 func inFolder(dir string) (string, error) {
 	for _, pattern := range []string{"*.safetensors.index.json", "*.safetensors", "*.gguf"} {
-		list, err := filepath.Glob(filepath.Join(dir, pattern))
+		list, err := fs.Glob(os.DirFS(dir), pattern) // the folder's name is no pattern
 		if err == nil && len(list) == 1 {
-			return list[0], nil
+			return filepath.Join(dir, list[0]), nil
 		}
 	}
 	return "", fmt.Errorf("%s: a folder without an index of safetensors files; name a file in it", dir)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -36,6 +37,9 @@ func Plan(m *Model, o QuantizeOptions) ([]Step, error) {
 		return cmp.Or(cmp.Compare(recipe.LayerOf(a.Name), recipe.LayerOf(b.Name)), cmp.Compare(a.Name,
 			b.Name))
 	})
+	if err := o.checkImatrix(m); err != nil {
+		return nil, err
+	}
 	tensors := make([]recipe.Tensor, len(entries))
 	for i, e := range entries {
 		tensors[i] = recipe.Tensor{Name: e.Name, Shape: e.Shape()}
@@ -106,13 +110,35 @@ func (o *QuantizeOptions) become(e *file.Entry, t format.Type) (*file.Entry, err
 	if err != nil {
 		return nil, err
 	}
-	if !t.Quantizes(weights != nil) {
-		return nil, fault("%s is made with the importance of columns, and there is none: -imatrix has it", t)
+	switch {
+	case t.Quantizes(weights != nil):
+	case o.Imatrix != nil:
+		return nil, fault("%s is made with the importance of columns, and %s has none of this tensor", t,
+			o.ImatrixOf)
+	default:
+		return nil, fault("%s is made with the importance of columns, and there is none: -imatrix has it",
+			t)
 	}
-	return file.FromBlocks(e.Name, enc, e.Shape(), func() ([]byte, error) {
-		return quantize(e, t,
-			weights)
-	})
+	make := func() ([]byte, error) { return quantize(e, t, weights) }
+	return file.FromBlocks(e.Name, enc, e.Shape(), make)
+}
+
+// checkImatrix reports an importance matrix that has nothing of a model.
+func (o *QuantizeOptions) checkImatrix(m *Model) error {
+	if o.Imatrix == nil {
+		return nil
+	}
+	for e := range m.All() {
+		if _, ok := o.Imatrix.Get(e.Name); ok {
+			return nil
+		}
+	}
+	var of string
+	if list := o.Imatrix.Entries(); len(list) > 0 {
+		of = fmt.Sprintf(", but of others, such as %q", list[0].Name)
+	}
+	return fmt.Errorf("%s has the importance of no tensor of %s%s; is it of another model?",
+		o.ImatrixOf, m.Path, of)
 }
 
 // weights is the importance of the columns of each matrix of a tensor, nil if it is not known.
@@ -143,15 +169,9 @@ func columnsOf(e *file.Entry) (cols, matrices int) {
 	return cols, matrices
 }
 
-// quantize returns a tensor as blocks.
+// quantize returns a tensor as blocks, whose values are finite.
 func quantize(e *file.Entry, t format.Type, weights []float32) ([]byte, error) {
-	x := make([]float32, 0, e.Layout.Count())
-	err := Each(e, func(values []float64) error {
-		for _, v := range values {
-			x = append(x, float32(v))
-		}
-		return nil
-	})
+	x, err := numbersOf(e)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +195,89 @@ func quantize(e *file.Entry, t format.Type, weights []float32) ([]byte, error) {
 			return nil, fmt.Errorf("tensor %q: %w", e.Name, err)
 		}
 	}
-	return dst, nil
+	if t == format.IQ3_S {
+		restoreGroups(dst, x)
+	}
+	return dst, checkBlocks(e, x, dst, cols, t)
+}
+
+// numbersOf is the elements of a tensor as float32, which are finite.
+func numbersOf(e *file.Entry) ([]float32, error) {
+	x := make([]float32, 0, e.Layout.Count())
+	err := Each(e, func(values []float64) error {
+		for _, v := range values {
+			f := float32(v)
+			if !finite(f) {
+				cols, _ := columnsOf(e)
+				return fmt.Errorf("tensor %q: row %d, column %d is %v, and quantized types have no such value",
+					e.Name, len(x)/cols, len(x)%cols, v)
+			}
+			x = append(x, f)
+		}
+		return nil
+	})
+	return x, err
+}
+
+func finite(f float32) bool { return f-f == 0 }
+
+// checkBlocks reports blocks whose values are not finite, as those of elements are that are too
+// large for a scale of half precision.
+func checkBlocks(e *file.Entry, x []float32, blocks []byte, cols int, t format.Type) error {
+	y, size := make([]float32, cols), len(blocks)/(len(x)/cols)
+	for row := range len(x) / cols {
+		if err := format.Dequantize(y, blocks[row*size:][:size], t); err != nil {
+			return err
+		}
+		i := slices.IndexFunc(y, func(f float32) bool { return !finite(f) })
+		if i >= 0 {
+			col, most := largest(x[row*cols:][:cols], i, t)
+			return fmt.Errorf("tensor %q: row %d, column %d is %v, too much for the scales of %s, "+
+				"which makes %v of column %d", e.Name, row, col, most, t, y[i], i)
+		}
+	}
+	return nil
+}
+
+// largest is the element of the largest magnitude in the block of element i of a row.
+func largest(row []float32, i int, t format.Type) (at int, x float32) {
+	n := 1
+	if info, err := t.Info(); err == nil {
+		n = info.Elems
+	}
+	at = i / n * n
+	for j := at; j < min(at+n, len(row)); j++ {
+		if math.Abs(float64(row[j])) > math.Abs(float64(row[at])) {
+			at = j
+		}
+	}
+	return at, row[at]
+}
+
+// restoreGroups gives the groups of blocks of IQ3_S their places. The quantizer has left out indices
+// and signs of groups of zeros, as the reference does, see [format.BlockIQ3_S], so that those behind
+// them would be read as the groups in front. Groups of zeros get the smallest values that there are.
+func restoreGroups(blocks []byte, x []float32) {
+	const elems, size, groups, group, indices, signs = 256, 110, 8, 32, 2, 74
+	for b := range len(x) / elems {
+		out, at := blocks[b*size:][:size], 0
+		old := slices.Clone(out)
+		for g := range groups {
+			i, s := out[indices+8*g:][:8], out[signs+4*g:][:4]
+			if allZero(x[b*elems+g*group:][:group]) {
+				clear(i)
+				clear(s)
+				continue
+			}
+			copy(i, old[indices+8*at:])
+			copy(s, old[signs+4*at:])
+			at++
+		}
+	}
+}
+
+func allZero(x []float32) bool {
+	return !slices.ContainsFunc(x, func(f float32) bool { return f != 0 })
 }
 
 // Quantize writes a plan as a GGUF file, which replaces one of the name when it is whole. One
@@ -186,15 +288,15 @@ func Quantize(path string, m *Model, steps []Step, o QuantizeOptions) error {
 		meta.Delete(key)
 		meta.Set(key, v)
 	}
-	set("general.quantization_version", gguf.Of(uint32(2)))
+	set(keyQuantization, gguf.Of(uint32(2)))
 	set(keyFileType, gguf.Of(o.Recipe.FileType))
 	if i := o.Imatrix; i != nil {
-		set("quantize.imatrix.file", gguf.Of(filepath.Base(o.ImatrixOf)))
+		set(prefixImatrix+"file", gguf.Of(filepath.Base(o.ImatrixOf)))
 		if n := len(i.Datasets); n > 0 {
-			set("quantize.imatrix.dataset", gguf.Of(i.Datasets[n-1]))
+			set(prefixImatrix+"dataset", gguf.Of(i.Datasets[n-1]))
 		}
-		set("quantize.imatrix.entries_count", gguf.Of(uint32(i.Len())))
-		set("quantize.imatrix.chunks_count", gguf.Of(uint32(i.Chunks)))
+		set(prefixImatrix+"entries_count", gguf.Of(uint32(i.Len())))
+		set(prefixImatrix+"chunks_count", gguf.Of(uint32(i.Chunks)))
 	}
 	var tensors []*file.Entry
 	for _, s := range steps {

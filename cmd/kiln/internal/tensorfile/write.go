@@ -36,18 +36,20 @@ func Write(path, name string, m *Model, o Options) error {
 		return fmt.Errorf("%s: %w: %s files are read and not written; there are %s",
 			path, file.ErrUnsupported, f.name, strings.Join(writable(), ", "))
 	}
-	if m.Meta != nil && (o.Dequantize || o.DType.Valid()) {
-		copied := *m
-		copied.Meta = fileType(m.Meta, o.DType)
-		m = &copied
-	}
 	var tensors []*file.Entry
+	quantized := false
 	for e := range m.All() {
 		e, err := o.convert(e)
 		if err != nil {
 			return err
 		}
+		quantized = quantized || e.Encoding().Quantized()
 		tensors = append(tensors, e)
+	}
+	if m.Meta != nil && (o.Dequantize || o.DType.Valid()) && !quantized {
+		copied := *m
+		copied.Meta = plainMeta(m.Meta, o.DType)
+		m = &copied
 	}
 	return file.Create(path, func(w io.Writer) error {
 		if o.Wrote != nil {
@@ -60,9 +62,21 @@ func Write(path, name string, m *Model, o Options) error {
 // keyFileType says of which type most tensors are, as llama.cpp numbers it.
 const keyFileType = "general.file_type"
 
-// fileType is metadata with the file type of tensors that were converted.
-func fileType(m *gguf.Metadata, d dtype.DType) *gguf.Metadata {
+// Keys that say how tensors were quantized.
+const (
+	keyQuantization = "general.quantization_version"
+	prefixImatrix   = "quantize.imatrix."
+)
+
+// plainMeta is metadata of tensors that were converted and of which none is quantized: with their
+// file type, and without how they were quantized.
+func plainMeta(m *gguf.Metadata, d dtype.DType) *gguf.Metadata {
 	m = m.Clone()
+	for k := range m.All() {
+		if k == keyQuantization || strings.HasPrefix(k, prefixImatrix) {
+			m.Delete(k)
+		}
+	}
 	if !m.Delete(keyFileType) {
 		return m
 	}
@@ -141,10 +155,19 @@ func metaOf(m *Model) *gguf.Metadata {
 }
 
 func writeSafetensors(w io.Writer, m *Model, tensors []*file.Entry) error {
-	if len(m.Metadata()) == 0 {
-		return safetensors.Write(w, nil, tensors...)
+	meta := m.Metadata()
+	if m.Meta != nil { // which may be other than the file's
+		meta = map[string]string{}
+		for k, v := range m.Meta.All() {
+			if v.Type() != gguf.Array {
+				meta[k] = v.String()
+			}
+		}
 	}
-	return safetensors.Write(w, m.Metadata(), tensors...)
+	if len(meta) == 0 {
+		meta = nil
+	}
+	return safetensors.Write(w, meta, tensors...)
 }
 
 func writeNPZ(w io.Writer, _ *Model, tensors []*file.Entry) error {
