@@ -40,12 +40,20 @@ func NewAccumulator[P Parameters](params P, n int) *Accumulator {
 // Add adds the gradients of a batch. With the last batch it returns the mean, of the gradients of
 // the variables alone, which is valid until gradients are added again; before it nil. A variable
 // that had no gradient in a batch has 0 there, and none if it had none in all. The gradients that
-// were added first belong to the accumulator.
+// were added first belong to the accumulator. A graph cannot hold which batch it is: Add is an
+// error of kind [runtime.ErrCapturing] while one is captured.
 func (a *Accumulator) Add(grads *tensor.Gradients) (*tensor.Gradients, error) {
 	const op = "accumulate"
 	list, err := gradientsOf(op, grads, a.vars)
 	if err != nil {
 		return nil, err
+	}
+	captured, err := capturing(a.vars...)
+	if err == nil && captured {
+		err = fmt.Errorf("%w: each launch would add to the same batch", runtime.ErrCapturing)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", op, err)
 	}
 	if a.added == 0 {
 		a.grads = grads

@@ -56,8 +56,17 @@ func NewAverage[P Parameters](params P, decay float64) (*Average, error) {
 	return a, nil
 }
 
-// Update moves each average to its variable by the part that the decay rate leaves.
+// Update moves each average to its variable by the part that the decay rate leaves. While a graph
+// is captured it counts nothing, and with Ramp, whose decay rate changes, it is an error of kind
+// [runtime.ErrCapturing].
 func (a *Average) Update() error {
+	captured, err := capturing(a.vars...)
+	if err == nil && captured && a.Ramp {
+		err = fmt.Errorf("%w: the decay rate of Ramp would be the same in each launch", runtime.ErrCapturing)
+	}
+	if err != nil {
+		return fmt.Errorf("average: %w", err)
+	}
 	decay := a.decay
 	if a.Ramp {
 		decay = min(decay, float64(1+a.n)/float64(10+a.n))
@@ -76,7 +85,9 @@ func (a *Average) Update() error {
 			return fmt.Errorf("average: parameter %d: %w", i, err)
 		}
 	}
-	a.n++
+	if !captured {
+		a.n++
+	}
 	return nil
 }
 
@@ -113,7 +124,7 @@ func (a *Average) Apply() (restore func() error, err error) {
 	return func() error { return set(old) }, set(now)
 }
 
-// Updates is how many updates there were.
+// Updates is how many updates there were, without those of launches of graphs.
 func (a *Average) Updates() int { return a.n }
 
 // updates is the name of the number of updates in a state.

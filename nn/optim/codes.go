@@ -53,6 +53,9 @@ func (a *coded) prepare(p *param) error {
 		return a.plain.prepare(p)
 	}
 	x := p.v.Tensor()
+	if err := a.book(x.Device()).Err(); err != nil {
+		return err
+	}
 	blocks := (x.Count() + kernels.CodeBlock - 1) / kernels.CodeBlock
 	for _, name := range a.plain.names {
 		if name == "" || p.state(name) != nil {
@@ -74,10 +77,6 @@ func (a *coded) update(p *param, u updating) error {
 	if err != nil {
 		return err
 	}
-	book, err := a.book(x.Device())
-	if err != nil {
-		return err
-	}
 	s0, a0 := p.state(a.plain.names[0]), p.state(a.plain.names[0]+".scale")
 	s1, a1, span := s0, a0, kernels.Span{Vec: 1, States: 1, N: x.Count()}
 	if name := a.plain.names[1]; name != "" {
@@ -88,15 +87,14 @@ func (a *coded) update(p *param, u updating) error {
 		master, span.Master = p.master, true
 	}
 	grid := runtime.Blocks((x.Count()+kernels.CodeBlock-1)/kernels.CodeBlock, kernels.CodeBlock)
-	return tensor.Launch(k, grid, x, master, u.grad, s0, s1, a0, a1, book, u.scale, u.steps, p.index, ruleIn(tensor.F32, a.plain.rule), span, a.plain.fn.In(tensor.F32))
+	return tensor.Launch(k, grid, x, master, u.grad, s0, s1, a0, a1, a.book(x.Device()), u.scale, u.steps, p.index, ruleIn(tensor.F32, a.plain.rule), span, a.plain.fn.In(tensor.F32))
 }
 
 // book returns both lists of codes on a device.
-func (a *coded) book(d *tensor.Device) (*tensor.Tensor, error) {
-	if a.books[d] == nil {
-		a.books[d] = tensor.From(d, append(dynamicCodes(true), dynamicCodes(false)...))
-	}
-	return a.books[d], a.books[d].Err()
+func (a *coded) book(d *tensor.Device) *tensor.Tensor {
+	return kept(a.books, d, func() *tensor.Tensor {
+		return tensor.From(d, append(dynamicCodes(true), dynamicCodes(false)...))
+	})
 }
 
 // dynamicCodes returns what 8 bits stand for in dynamic tree quantisation (Dettmers, "8-Bit

@@ -84,7 +84,7 @@ func (m *muon) prepare(p *param) error {
 	if p.state("momentum") == nil {
 		p.zeros("momentum")
 	}
-	return nil
+	return m.ones.of(p.v.Tensor().Device(), p.compute).Err()
 }
 
 func (m *muon) update(p *param, u updating) error {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/runtime"
@@ -51,6 +52,7 @@ type Optimizer struct {
 	lr     float64
 	decay  float64
 	params []*param
+	vars   []*tensor.Var // of params
 	steps  int
 	ones   ones
 	tables map[place]*tensor.Tensor // the numbers of the step: a row for each variable
@@ -125,7 +127,7 @@ func newOptimizer[P Parameters](name string, params P, algo algorithm, lr, decay
 				o.err = errors.Join(o.err, fmt.Errorf("%s: parameter %d: %w", name, p.index, err))
 			}
 			seen[v] = true
-			o.params = append(o.params, p)
+			o.params, o.vars = append(o.params, p), append(o.vars, v)
 		}
 	}
 	if len(o.params) == 0 {
@@ -162,19 +164,14 @@ func (o *Optimizer) SetLR(lr float64) { o.lr = lr }
 func (o *Optimizer) Steps() int { return o.steps }
 
 // Params returns the variables of all groups, in order.
-func (o *Optimizer) Params() []*tensor.Var {
-	list := make([]*tensor.Var, len(o.params))
-	for i, p := range o.params {
-		list[i] = p.v
-	}
-	return list
-}
+func (o *Optimizer) Params() []*tensor.Var { return slices.Clone(o.vars) }
 
 // Step updates the variables that have a gradient. Gradients have the shapes of their variables,
 // or it is an error of kind [tensor.ErrShape], and their type or that which is computed in
 // ([tensor.ErrDTypeMismatch]); nothing is changed then.
 //
 // While a graph is captured, Step submits the updates and counts nothing: see [Optimizer.Advance].
+// It is an error of kind [tensor.ErrDevice] if only some devices of the variables capture one.
 func (o *Optimizer) Step(grads *tensor.Gradients) error { return o.stepScaled(grads, nil) }
 
 // stepScaled is Step with gradients times an element of a tensor, nil for 1.
@@ -182,11 +179,14 @@ func (o *Optimizer) stepScaled(grads *tensor.Gradients, scale *tensor.Tensor) er
 	if o.err != nil {
 		return o.err
 	}
-	defer func() { clear(o.list) }() // it would keep the gradients
+	captured, err := capturing(o.vars...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.name, err)
+	}
+	defer o.done()
 	if err := o.collect(grads); err != nil {
 		return err
 	}
-	captured := o.capturing()
 	if err := o.ready(captured); err != nil {
 		return err
 	}
@@ -199,6 +199,14 @@ func (o *Optimizer) stepScaled(grads *tensor.Gradients, scale *tensor.Tensor) er
 		}
 	}
 	return o.apply(scale)
+}
+
+// done drops the gradients of a step, of one that failed too.
+func (o *Optimizer) done() {
+	clear(o.list)
+	for _, k := range o.packs {
+		k.clear()
+	}
 }
 
 // collect finds the gradients of the variables.
@@ -296,8 +304,13 @@ func (p *param) gradient(grads *tensor.Gradients) (*tensor.Tensor, error) {
 // mastered reports whether a master copy of the variable is what is updated.
 func (p *param) mastered() bool { return p.v.Tensor().DType() != p.compute && !p.group.NoMaster }
 
-// prepareOne makes the master copy and the states of a variable.
-func (o *Optimizer) prepareOne(p *param) error {
+// prepareOne makes the master copy and the states of a variable, all of them or none.
+func (o *Optimizer) prepareOne(p *param) (err error) {
+	defer func() {
+		if err != nil {
+			p.master, p.states = nil, nil
+		}
+	}()
 	if p.mastered() && p.master == nil {
 		p.master = p.v.Tensor().Detach().Cast(p.compute)
 		if err := p.master.Err(); err != nil {
@@ -321,11 +334,21 @@ type ones map[place]*tensor.Tensor
 
 // of returns a tensor that holds 1.
 func (o ones) of(d *tensor.Device, dt tensor.DType) *tensor.Tensor {
-	at := place{d, dt}
-	if o[at] == nil {
-		o[at] = tensor.Full(d, dtype.One(dt), 1)
+	return kept(o, place{d, dt}, func() *tensor.Tensor { return tensor.Full(d, dtype.One(dt), 1) })
+}
+
+// kept returns the tensor of a key, which is made the first time. One that failed is not kept. What
+// is read by captured steps is made before them: in a graph its elements would be set by launches
+// only, and it would be kept without any.
+func kept[K comparable](of map[K]*tensor.Tensor, key K, make func() *tensor.Tensor) *tensor.Tensor {
+	if t := of[key]; t != nil {
+		return t
 	}
-	return o[at]
+	t := make()
+	if t.Err() == nil {
+		of[key] = t
+	}
+	return t
 }
 
 // zeros adds a state of zeros of the shape of the variable.

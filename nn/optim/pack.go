@@ -1,6 +1,7 @@
 package optim
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -37,8 +38,13 @@ type packKey struct {
 	master bool
 }
 
-// prepare makes the master copies and the states of variables.
+// prepare makes the master copies and the states of variables, and what all steps read.
 func (o *Optimizer) prepare(list []*param) error {
+	for _, p := range list {
+		if err := o.prepareSteps(p); err != nil {
+			return fmt.Errorf("parameter %d: %w", p.index, err)
+		}
+	}
 	open := map[packKey][]*param{}
 	var keys []packKey // in the order of the variables
 	for _, p := range list {
@@ -66,11 +72,27 @@ func (o *Optimizer) prepare(list []*param) error {
 	return nil
 }
 
-// packUp makes the states of variables as those of a pack.
-func (o *Optimizer) packUp(key packKey, list []*param) error {
+// prepareSteps makes what updates of a variable read besides its states.
+func (o *Optimizer) prepareSteps(p *param) error {
+	at := place{p.v.Tensor().Device(), p.compute}
+	table := kept(o.tables, at, func() *tensor.Tensor {
+		return tensor.Zeros(at.dev, at.dt, len(o.params), kernels.Columns)
+	})
+	return errors.Join(table.Err(), o.ones.of(at.dev, at.dt).Err())
+}
+
+// packUp makes the states of variables as those of a pack, all of them or none.
+func (o *Optimizer) packUp(key packKey, list []*param) (err error) {
 	if len(list) == 1 {
 		return o.prepareOne(list[0])
 	}
+	defer func() {
+		if err != nil {
+			for _, p := range list {
+				p.master = nil
+			}
+		}
+	}()
 	k := &pack{algo: key.algo, members: list}
 	n := 0
 	for _, p := range list {
@@ -121,7 +143,6 @@ func (k *pack) add(p *param, g *tensor.Tensor) {
 
 // applyPack updates the variables that were added, by a launch for each type of gradients.
 func (o *Optimizer) applyPack(k *pack, scale *tensor.Tensor) error {
-	defer k.clear()
 	for _, dt := range []tensor.DType{k.members[0].v.Tensor().DType(), k.members[0].compute} {
 		var list packed
 		for i, p := range k.params {
@@ -215,8 +236,5 @@ func (l *packed) cover(vec dsl.ConstInt) runtime.Grid {
 // nothing is a tensor without elements on the device and of the type of another.
 func (o *Optimizer) nothing(like *tensor.Tensor) *tensor.Tensor {
 	at := place{like.Device(), like.DType()}
-	if o.empty[at] == nil {
-		o.empty[at] = tensor.Empty(at.dev, at.dt, 0)
-	}
-	return o.empty[at]
+	return kept(o.empty, at, func() *tensor.Tensor { return tensor.Empty(at.dev, at.dt, 0) })
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -64,8 +65,14 @@ func (s *LossScaler) Load(state map[string]*tensor.Tensor) error {
 // factor is the factor now.
 func (s *LossScaler) factor() float64 { return or(s.Factor, 65536) }
 
-// Scale returns the loss times the factor.
-func (s *LossScaler) Scale(loss *tensor.Tensor) *tensor.Tensor { return loss.MulScalar(s.factor()) }
+// Scale returns the loss times the factor. A graph cannot hold it, as the factor changes: it is an
+// error of kind [runtime.ErrCapturing] there.
+func (s *LossScaler) Scale(loss *tensor.Tensor) *tensor.Tensor {
+	if loss != nil && loss.Err() == nil && loss.Device().Stream().Capturing() {
+		return tensor.Fail("loss scaler", fmt.Errorf("%w: the factor would be the same in each launch", runtime.ErrCapturing))
+	}
+	return loss.MulScalar(s.factor())
+}
 
 // Step is [Optimizer.Step] with the gradients of a scaled loss. It reports whether the step was
 // made: it waits for what the device says of the gradients.

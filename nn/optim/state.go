@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -60,10 +61,21 @@ func (p *param) all() map[string]*tensor.Tensor {
 // as those of that one, if the variables have the same numbers. States are brought to the devices
 // of their variables. What is missing, or there and not expected, is an error of kind
 // [tensor.ErrArgument], another shape or type one of kind [tensor.ErrShape] or
-// [tensor.ErrDTypeMismatch]; nothing is changed then.
+// [tensor.ErrDTypeMismatch]; nothing is changed then. No part of a graph, it is an error of kind
+// [runtime.ErrCapturing] while one is captured.
+//
+// A variable that had no update in what is loaded begins anew: graphs of steps with it are captured
+// again, after a step.
 func (o *Optimizer) Load(state map[string]*tensor.Tensor) error {
 	if o.err != nil {
 		return o.err
+	}
+	captured, err := capturing(o.vars...)
+	if err == nil && captured {
+		err = fmt.Errorf("%w: states would be made anew with each launch", runtime.ErrCapturing)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: load: %w", o.name, err)
 	}
 	numbers, err := o.loadCounts(state)
 	if err == nil {

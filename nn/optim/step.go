@@ -41,30 +41,60 @@ type stepNumbers struct {
 //	}
 //
 // It waits for nothing, and is itself no part of a graph: it is an error of kind
-// [runtime.ErrCapturing] there.
+// [runtime.ErrCapturing] there. Before the first Step with a gradient, and where [Optimizer.Load]
+// has dropped the states of one of those variables since, it is one of kind [tensor.ErrArgument].
 func (o *Optimizer) Advance() error {
 	if o.err != nil {
 		return o.err
 	}
-	if o.capturing() {
-		return fmt.Errorf("%s: advance: %w: it would bring the same numbers with each launch: call it before the launch", o.name, runtime.ErrCapturing)
+	captured, err := capturing(o.vars...)
+	if err == nil && captured {
+		err = fmt.Errorf("%w: it would bring the same numbers with each launch: call it before the launch", runtime.ErrCapturing)
+	}
+	if err == nil {
+		err = o.advances()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: advance: %w", o.name, err)
 	}
 	return o.advance()
 }
 
-// capturing reports whether work of the variables' device becomes part of a graph.
-func (o *Optimizer) capturing() bool {
-	return o.params[0].v.Tensor().Device().Stream().Capturing()
+// advances reports that there is no step to count.
+func (o *Optimizer) advances() error {
+	none := true
+	for _, p := range o.params {
+		if p.active && !p.ready {
+			return fmt.Errorf("%w: parameter %d has no states since Load: take a step and capture another one", tensor.ErrArgument, p.index)
+		}
+		none = none && !p.active
+	}
+	if none {
+		return fmt.Errorf("%w: no Step had a gradient before it", tensor.ErrArgument)
+	}
+	return nil
+}
+
+// capturing reports whether work on variables becomes part of graphs.
+func capturing(vars ...*tensor.Var) (bool, error) {
+	var yes, no *tensor.Device
+	for _, v := range vars {
+		switch d := v.Tensor().Device(); {
+		case d == nil: // of a variable with an error, which is reported where it is used
+		case d.Stream().Capturing():
+			yes = d
+		default:
+			no = d
+		}
+	}
+	if yes != nil && no != nil {
+		return false, fmt.Errorf("%w: %s captures a graph and %s does not", tensor.ErrDevice, yes, no)
+	}
+	return yes != nil, nil
 }
 
 func (o *Optimizer) advance() error {
 	runs := o.runs()
-	for _, p := range o.params {
-		at := place{p.v.Tensor().Device(), p.compute}
-		if p.active && o.tables[at] == nil {
-			o.tables[at] = tensor.Zeros(at.dev, at.dt, len(o.params), kernels.Columns)
-		}
-	}
 	for at, t := range o.tables {
 		if err := setRuns(at.dt, t, runs); err != nil {
 			return fmt.Errorf("%s: %w", o.name, err)
