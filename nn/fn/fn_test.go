@@ -304,3 +304,45 @@ func TestSecondGradients(t *testing.T) {
 		}
 	}
 }
+
+// Gradients that are to have some have the numbers of others at infinities and far from 0 too.
+func TestGradientsFarOut(t *testing.T) {
+	d := open(t)
+	inf := math.Inf(1)
+	far := []float64{-inf, -1e3, -3, 0, 3, 1e3, inf}
+	var halves, seeds []float64 // every two of these, and as many gradients
+	for _, a := range far {
+		for _, b := range far {
+			halves, seeds = append(halves, a, b), append(seeds, 2)
+		}
+	}
+	for name, f := range map[string]func(x *tensor.Tensor) *tensor.Tensor{
+		"relu2": fn.Relu2, "relu6": fn.Relu6, "hard_sigmoid": fn.HardSigmoid, "hard_swish": fn.HardSwish,
+		"softsign": fn.Softsign, "log_sigmoid": fn.LogSigmoid, "quick_gelu": fn.QuickGelu,
+		"swiglu": fn.Swiglu, "geglu": fn.GeGLU, "reglu": fn.ReGLU,
+	} {
+		for _, dt := range []tensor.DType{tensor.F32, tensor.F64} {
+			for _, seed := range []float64{2, inf} {
+				x := tensor.NewVar(tensor.From(d, halves, len(seeds), 2).Cast(dt)).Tensor()
+				y := f(x)
+				g := y.OnesLike().MulScalar(seed)
+				var list [2][]float64
+				for i, graph := range []bool{false, true} {
+					grads, err := y.BackwardBy(tensor.BackwardOptions{Seed: g, Graph: graph})
+					require.NoError(t, err, name)
+					list[i], err = grads.Of(x).Float64s()
+					require.NoError(t, err, name)
+				}
+				for i, want := range list[0] {
+					got, text := list[1][i], []any{"%s of %s at %d of %v: %v", name, dt, i % 2, halves[i&^1 : i&^1+2], seed}
+					if math.IsNaN(want) || math.IsInf(want, 0) {
+						require.Equal(t, math.IsNaN(want), math.IsNaN(got), text...)
+						require.True(t, math.IsNaN(want) || want == got, text...)
+						continue
+					}
+					require.InDelta(t, want, got, 1e-4*(1+math.Abs(want)), text...)
+				}
+			}
+		}
+	}
+}

@@ -17,27 +17,31 @@ type gate struct {
 	f64      func(a, b float64) float64
 	a64, b64 func(g, a, b float64) float64
 
-	// f and its derivative as operations of tensors, for gradients of gradients.
-	act, slope func(a *tensor.Tensor) *tensor.Tensor
+	// f, and its derivative times a gradient, as operations of tensors, for gradients of gradients.
+	act  func(a *tensor.Tensor) *tensor.Tensor
+	back func(g, a *tensor.Tensor) *tensor.Tensor
 }
 
 var (
-	swiglu = &gate{"swiglu", silu[float32], siluA[float32], siluB[float32], silu[float64], siluA[float64], siluB[float64], (*tensor.Tensor).Silu, siluSlope}
-	geglu  = &gate{"geglu", gelu[float32], geluA[float32], geluB[float32], gelu[float64], geluA[float64], geluB[float64], (*tensor.Tensor).GeluErf, geluSlope}
-	reglu  = &gate{"reglu", relu[float32], reluA[float32], reluB[float32], relu[float64], reluA[float64], reluB[float64], (*tensor.Tensor).Relu, reluSlope}
+	swiglu = &gate{"swiglu", silu[float32], siluA[float32], siluB[float32], silu[float64], siluA[float64], siluB[float64], (*tensor.Tensor).Silu, siluBack}
+	geglu  = &gate{"geglu", gelu[float32], geluA[float32], geluB[float32], gelu[float64], geluA[float64], geluB[float64], (*tensor.Tensor).GeluErf, geluBack}
+	reglu  = &gate{"reglu", relu[float32], reluA[float32], reluB[float32], relu[float64], reluA[float64], reluB[float64], (*tensor.Tensor).Relu, reluBack}
 )
 
-func siluSlope(a *tensor.Tensor) *tensor.Tensor {
+func siluBack(g, a *tensor.Tensor) *tensor.Tensor {
 	s := a.Sigmoid()
-	return s.Mul(a.Mul(s.SubFrom(1)).AddScalar(1))
+	return g.Mul(s.Mul(a.Mul(s.SubFrom(1)).AddScalar(1)))
 }
 
-func geluSlope(a *tensor.Tensor) *tensor.Tensor {
+func geluBack(g, a *tensor.Tensor) *tensor.Tensor {
 	below := a.MulScalar(-1 / math.Sqrt2).Erfc().MulScalar(0.5)
-	return below.Add(a.Mul(a.Sqr().MulScalar(-0.5).Exp().MulScalar(density)))
+	return g.Mul(below.Add(a.Mul(a.Sqr().MulScalar(-0.5).Exp().MulScalar(density))))
 }
 
-func reluSlope(a *tensor.Tensor) *tensor.Tensor { return a.Detach().GtScalar(0).Cast(a.DType()) }
+// reluBack is by Where, as 0·∞ is NaN.
+func reluBack(g, a *tensor.Tensor) *tensor.Tensor {
+	return a.Detach().GtScalar(0).Where(g, a.Detach().ZerosLike())
+}
 
 // Swiglu is silu(a)·b of the halves a and b of the last dimension (Shazeer, "GLU variants improve
 // transformer", 2020).
@@ -83,7 +87,7 @@ func (o *gate) Backward(g, x, _ *tensor.Tensor) *tensor.Tensor {
 	if x.RequiresGrad() || g.RequiresGrad() { // it is to have a gradient itself
 		dt := x.DType()
 		g, a, b = g.Cast(dt.Compute()), a.Cast(dt.Compute()), b.Cast(dt.Compute())
-		return tensor.Cat(-1, g.Mul(b).Mul(o.slope(a)), g.Mul(o.act(a))).Cast(dt)
+		return tensor.Cat(-1, o.back(g.Mul(b), a), g.Mul(o.act(a))).Cast(dt)
 	}
 	if x.DType() == tensor.F64 {
 		return tensor.Cat(-1, tensor.Map3(o.a64, g, a, b), tensor.Map3(o.b64, g, a, b))

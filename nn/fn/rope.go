@@ -1,8 +1,10 @@
 package fn
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/nn/fn/kernels"
@@ -37,9 +39,11 @@ func RopeTHD(x, cos, sin *tensor.Tensor) *tensor.Tensor {
 	return rotated(&rope{name: "rope_thd", timeFirst: true}, x, cos, sin)
 }
 
-// RopeInto is [Rope], or [RopeInterleaved], whose result is stored in out, a view of any layout with
-// the shape and the type of x: in the memory of a cache of keys, for one. It is stored behind the
-// work of the device so far, has no gradient, and changes out in place: see [tensor.Tensor.Assign].
+// RopeInto is [Rope], or [RopeInterleaved], whose result is stored in out, a view of any layout
+// with the shape and the type of x: in the memory of a cache of keys, for one. It is stored behind
+// the work of the device so far, has no gradient, and changes out in place: see
+// [tensor.Tensor.Assign]. out may be x itself; where it has parts of x otherwise, x is copied
+// first.
 func RopeInto(out, x, cos, sin *tensor.Tensor, interleaved bool) error {
 	r := &rope{name: "rope_into", interleaved: interleaved}
 	if b := r.check(x, cos, sin); b != nil {
@@ -54,15 +58,34 @@ func RopeInto(out, x, cos, sin *tensor.Tensor, interleaved bool) error {
 		err = fmt.Errorf("%w: %v into %v", tensor.ErrShape, x.Shape(), out.Shape())
 	case out.DType() != x.DType():
 		err = fmt.Errorf("%w: %s into %s", tensor.ErrDTypeMismatch, x.DType(), out.DType())
+	case out.Device() != x.Device():
+		err = fmt.Errorf("%w: %s into %s", tensor.ErrDevice, x.Device(), out.Device())
+	case out.Layout().Overlaps():
+		err = fmt.Errorf("%w: indices of the tensor share elements, as it is broadcast: Copy it first", tensor.ErrArgument)
 	case out.RequiresGrad():
 		err = fmt.Errorf("%w: into a tensor with a gradient", tensor.ErrArgument)
 	case x.Count() > 0:
-		err = r.launch(out, x, cos, sin)
+		x, cos, sin = apart(out, x), apart(out, cos), apart(out, sin)
+		if err = errors.Join(x.Err(), cos.Err(), sin.Err()); err == nil {
+			err = r.launch(out, x, cos, sin)
+		}
 	}
 	if err != nil {
 		return tensor.Fail(r.name, err).Err()
 	}
 	return nil
+}
+
+// apart is x, or a copy if out may have some of its elements at other indices.
+func apart(out, x *tensor.Tensor) *tensor.Tensor {
+	if x.Buffer() == nil || x.Buffer() != out.Buffer() {
+		return x
+	}
+	if a, b := out.Layout(), x.Layout(); out.DType() == x.DType() && a.Offset() == b.Offset() &&
+		a.Shape().Equal(b.Shape()) && slices.Equal(a.Strides(), b.Strides()) {
+		return x
+	}
+	return x.Detach().Copy()
 }
 
 // rope is the rotation as an operation.

@@ -160,3 +160,34 @@ func TestRopeErrors(t *testing.T) {
 	require.Error(t, json.Unmarshal([]byte(`{"rope_type": "cubic"}`), &s))
 	require.Zero(t, fn.Rope(x.Narrow(2, 0, 0), cos, sin).Count())
 }
+
+// RopeInto has the numbers of Rope into x itself, and into memory that x or the tables share.
+func TestRopeIntoItself(t *testing.T) {
+	d := open(t)
+	cos, sin := fn.RopeTable(d, tensor.F32, 8, 5, 0, fn.RopeScaling{})
+	for _, interleaved := range []bool{false, true} {
+		of := fn.Rope
+		if interleaved {
+			of = fn.RopeInterleaved
+		}
+		room := tensor.Randn(d, tensor.F32, 0, 1, 1, 2, 6, 8)
+		for _, c := range []struct{ out, x *tensor.Tensor }{
+			{room.Narrow(2, 0, 5), room.Narrow(2, 0, 5)},
+			{room.Narrow(2, 1, 5), room.Narrow(2, 0, 5)},
+			{room.Narrow(2, 0, 5), room.Narrow(2, 1, 5)},
+			{room.Narrow(2, 0, 5), room.Narrow(2, 0, 5).Flip(1)},
+			{room.Narrow(2, 0, 2), room.Narrow(2, 0, 2).Reshape(1, 2, 2, 8).Transpose(1, 2)},
+		} {
+			want := of(c.x, cos, sin)
+			require.NoError(t, fn.RopeInto(c.out, c.x, cos, sin, interleaved))
+			requireBits(t, want, c.out)
+		}
+		tables := tensor.Rand(d, tensor.F32, -1, 1, 1, 2, 6, 4) // which the result is stored over
+		x := tensor.Randn(d, tensor.F32, 0, 1, 1, 2, 6, 4)
+		flat := tables.Reshape(-1, 2)
+		a, b := flat.Narrow(0, 0, 6), flat.Narrow(0, 2, 6)
+		want := of(x, a, b)
+		require.NoError(t, fn.RopeInto(tables, x, a, b, interleaved))
+		requireBits(t, want, tables)
+	}
+}

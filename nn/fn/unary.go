@@ -56,8 +56,9 @@ var (
 		func(x *tensor.Tensor) *tensor.Tensor { return between(x, -3, 3).DivScalar(6) }}
 	hardSwish = unary{"hard_swish", hardSwi[float32], hardSwiBack[float32], hardSwi[float64], hardSwiBack[float64],
 		func(x *tensor.Tensor) *tensor.Tensor {
-			above := x.Detach().GeScalar(3).Cast(x.DType())
-			return between(x, -3, 3).Mul(x.DivScalar(3).AddScalar(0.5)).Add(above)
+			flat := x.Detach() // Where, as 0·∞ is NaN
+			slope := flat.LtScalar(3).Where(x.DivScalar(3).AddScalar(0.5), flat.OnesLike())
+			return flat.LeScalar(-3).Where(flat.ZerosLike(), slope)
 		}}
 	softsign = unary{"softsign", softSig[float32], softSigBack[float32], softSig[float64], softSigBack[float64],
 		func(x *tensor.Tensor) *tensor.Tensor { return x.Abs().AddScalar(1).Recip().Sqr() }}
