@@ -3,6 +3,7 @@ package attention
 import (
 	"fmt"
 
+	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -25,7 +26,8 @@ func NewCache(tokens int) *Cache {
 
 // Append copies keys (…, heads, tokens, d) and values (…, heads, tokens, dv) behind those that are
 // there, of the same other sizes and types, and returns all of them, as views that stay as they
-// are. The cache is as it was before where that cannot be done.
+// are. The cache is as it was before where that cannot be done. A graph cannot hold how many there
+// are: Append is an error of kind [runtime.ErrCapturing] while one is captured.
 func (c *Cache) Append(k, v *tensor.Tensor) (keys, values *tensor.Tensor) {
 	return c.append(k, v, nil)
 }
@@ -37,7 +39,8 @@ func (c *Cache) AppendRotated(k, v *tensor.Tensor, r Rotation) (keys, values *te
 }
 
 func (c *Cache) append(k, v *tensor.Tensor, r *Rotation) (keys, values *tensor.Tensor) {
-	err := checkNew(k, v, c.k, c.v)
+	ks, vs := c.k, c.v
+	err := checkNew(k, v, ks, vs)
 	if err == nil {
 		err = r.check(k, c.n)
 	}
@@ -45,6 +48,7 @@ func (c *Cache) append(k, v *tensor.Tensor, r *Rotation) (keys, values *tensor.T
 		err = c.store(k, v, r)
 	}
 	if err != nil {
+		c.k, c.v = ks, vs
 		bad := tensor.Fail("cache append", err)
 		return bad, bad
 	}
@@ -173,12 +177,23 @@ func (s *store) fits(name string, t *tensor.Tensor) error {
 	return nil
 }
 
+// capturing reports that what is appended would become part of a graph.
+func capturing(k *tensor.Tensor) error {
+	if k.Device().Stream().Capturing() {
+		return fmt.Errorf("%w: each launch would store the tokens at the same place", runtime.ErrCapturing)
+	}
+	return nil
+}
+
 // checkNew checks keys and values that are to be stored.
 func checkNew(k, v *tensor.Tensor, ks, vs store) error {
 	if err := ks.fits("keys", k); err != nil {
 		return err
 	}
 	if err := vs.fits("values", v); err != nil {
+		return err
+	}
+	if err := capturing(k); err != nil {
 		return err
 	}
 	if k.Size(-2) != v.Size(-2) {

@@ -14,7 +14,8 @@ var ErrPages = errors.New("no free page")
 // al., "Efficient Memory Management for Large Language Model Serving with PagedAttention", 2023).
 // One goroutine uses it, and its sequences, at a time.
 //
-//	cache, err := attention.NewPaged(dev, tensor.BF16, attention.Pages{Count: 512, Tokens: 16, Heads: 8, KeySize: 128, ValueSize: 128})
+//	pages := attention.Pages{Count: 512, Tokens: 16, Heads: 8, KeySize: 128, ValueSize: 128}
+//	cache, err := attention.NewPaged(dev, tensor.BF16, pages)
 //	s := cache.Open()
 //	err = s.Append(k, v)
 //	y := cache.Attend(q, []*attention.Sequence{s}, attention.Options{Causal: true})
@@ -71,7 +72,7 @@ func (s *Sequence) Close() {
 
 // Append copies keys (heads, tokens, KeySize) and values (heads, tokens, ValueSize) behind those of
 // the sequence. Without pages enough it is an error of kind [ErrPages], and the sequence stays as
-// it was.
+// it was. While a graph is captured it is one of kind [runtime.ErrCapturing], as of [Cache.Append].
 func (s *Sequence) Append(k, v *tensor.Tensor) error { return s.append(k, v, nil) }
 
 // AppendRotated is [Sequence.Append] of keys that are turned by their positions, which begin with
@@ -133,6 +134,9 @@ func (c *Paged) check(k, v *tensor.Tensor) error {
 		case x.t.Rank() != 3 || x.t.Size(0) != want[0] || x.t.Size(2) != want[2]:
 			return fmt.Errorf("%w: %s %v, want (%d, tokens, %d)", tensor.ErrShape, x.name, x.t.Shape(), want[0], want[2])
 		}
+	}
+	if err := capturing(k); err != nil {
+		return err
 	}
 	if k.Size(1) != v.Size(1) {
 		return fmt.Errorf("%w: keys %v and values %v differ in the number of tokens", tensor.ErrShape, k.Shape(), v.Shape())

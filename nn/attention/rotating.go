@@ -17,10 +17,11 @@ func NewRotating(window int) *Rotating {
 	return &Rotating{k: store{step: window}, v: store{step: window}, window: window}
 }
 
-// Append stores keys (…, heads, tokens, d) and values (…, heads, tokens, dv) and returns those that
-// the new tokens' queries attend to, in order of time: the new ones behind as many before them as
-// the window has. Query i of n attends to those that SDPA with Causal and a window of window−1 keys
-// in front gives it; see [Rotating.Attend]. They may be views, which the next tokens change.
+// Append stores keys (…, heads, tokens, d) and values (…, heads, tokens, dv) and returns those
+// that the new tokens' queries attend to, in order of time: the new ones behind as many before
+// them as the window has. Query i of n attends to those that SDPA with Causal and a window of
+// window−1 keys in front gives it; see [Rotating.Attend]. They may be views, which the next tokens
+// change. It is an error where [Cache.Append] is one, also while a graph is captured.
 func (r *Rotating) Append(k, v *tensor.Tensor) (keys, values *tensor.Tensor) {
 	return r.append(k, v, nil, true)
 }
@@ -58,17 +59,26 @@ func (r *Rotating) Reset() {
 
 // append is Append, of which the result for one token may be in any order.
 func (r *Rotating) append(k, v *tensor.Tensor, by *Rotation, ordered bool) (keys, values *tensor.Tensor) {
-	err := checkNew(k, v, r.k, r.v)
+	ks, vs := r.k, r.v
+	err := checkNew(k, v, ks, vs)
 	if err == nil {
 		err = by.check(k, r.n)
 	}
+	var putKeys, putValues func() error
 	if err == nil {
-		keys, err = r.store(&r.k, k, by, ordered)
+		keys, putKeys, err = r.store(&r.k, k, by, ordered)
 	}
 	if err == nil {
-		values, err = r.store(&r.v, v, nil, ordered)
+		values, putValues, err = r.store(&r.v, v, nil, ordered)
+	}
+	if err == nil { // nothing is stored over others before
+		err = putKeys()
+	}
+	if err == nil {
+		err = putValues()
 	}
 	if err != nil {
+		r.k, r.v = ks, vs
 		bad := tensor.Fail("cache append", err)
 		return bad, bad
 	}
@@ -76,29 +86,29 @@ func (r *Rotating) append(k, v *tensor.Tensor, by *Rotation, ordered bool) (keys
 	return keys, values
 }
 
-// store stores new tokens in a ring, turned if there is a rotation, and returns what their queries
-// attend to.
-func (r *Rotating) store(s *store, t *tensor.Tensor, by *Rotation, ordered bool) (*tensor.Tensor, error) {
+// store returns what the queries of new tokens attend to, and put, which stores these in a ring,
+// turned if there is a rotation.
+func (r *Rotating) store(s *store, t *tensor.Tensor, by *Rotation, ordered bool) (all *tensor.Tensor, put func() error, err error) {
 	if s.t == nil {
 		if err := s.reserve(t.Narrow(-2, 0, 0), 1); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	n := t.Size(-2)
 	if r.n+n <= r.window { // the ring has not gone round
-		return s.first(r.n + n), s.put(t, r.n, by, r.n)
+		return s.first(r.n + n), func() error { return s.put(t, r.n, by, r.n) }, nil
 	}
 	if n == 1 && !ordered {
-		return s.first(r.window), s.put(t, r.n%r.window, by, r.n)
+		return s.first(r.window), func() error { return s.put(t, r.n%r.window, by, r.n) }, nil
 	}
-	t, err := by.turned(t, r.n)
+	t, err = by.turned(t, r.n)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	past := r.past(s, min(r.n, r.window-1))
-	all := tensor.Cat(-2, append(past, t.Detach())...) // a copy: what is stored changes
+	all = tensor.Cat(-2, append(past, t.Detach())...) // a copy: what is stored changes
 	last := min(n, r.window)
-	return all, r.put(s, t.Narrow(-2, n-last, last), r.n+n-last)
+	return all, func() error { return r.put(s, t.Narrow(-2, n-last, last), r.n+n-last) }, all.Err()
 }
 
 // past returns the last n tokens in order of time, in one or two parts.

@@ -9,8 +9,8 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
-// Keys that are turned while they are stored have the bits of those that are turned before, in every
-// cache and layout, also where they begin and end at the end of a page or of the ring.
+// Keys that are turned while they are stored have the bits of those that are turned before, in
+// every cache and layout, also where they begin and end at the end of a page or of the ring.
 func TestAppendRotated(t *testing.T) {
 	for _, device := range []string{"auto", "cpu:interp"} {
 		d := open(t, device)
@@ -37,7 +37,8 @@ func TestAppendRotated(t *testing.T) {
 	same(t, fn.RopeTHD(k, cos, sin).Transpose(1, 2), c.Keys(), 0)
 }
 
-// rotatedSteps appends keys some at a time to each kind of cache; turned are those that it has then.
+// rotatedSteps appends keys some at a time to each kind of cache; turned are those that it has
+// then.
 func rotatedSteps(t *testing.T, d *tensor.Device, k, turned, v *tensor.Tensor, r Rotation) {
 	t.Helper()
 	pages, err := NewPaged(d, k.DType(), Pages{Count: 8, Tokens: 4, Heads: 3, KeySize: 8, ValueSize: 4})
@@ -102,6 +103,14 @@ func TestRotationErrors(t *testing.T) {
 	deep := NewCache(4)
 	keys, _ := deep.AppendRotated(x(1, 1, 2, 3, 8), x(1, 1, 2, 3, 8), good)
 	require.ErrorIs(t, keys.Err(), tensor.ErrRank)
+	require.Nil(t, deep.Keys())
+	keys, _ = deep.AppendRotated(k, k, good) // of another shape
+	same(t, before, keys, 0)
+	deepRing := NewRotating(4)
+	keys, _ = deepRing.AppendRotated(x(1, 1, 2, 3, 8), x(1, 1, 2, 3, 8), good)
+	require.ErrorIs(t, keys.Err(), tensor.ErrRank)
+	keys, _ = deepRing.AppendRotated(k, k, good)
+	same(t, before, keys, 0)
 
 	out := x(1, 2, 5, 8)
 	for _, bad := range []struct {
@@ -112,6 +121,7 @@ func TestRotationErrors(t *testing.T) {
 		{out.Cast(tensor.BF16), tensor.ErrDTypeMismatch},
 		{tensor.NewVar(out).Tensor(), tensor.ErrArgument},
 		{nil, tensor.ErrArgument},
+		{x(1, 1, 5, 8).BroadcastTo(1, 2, 5, 8), tensor.ErrArgument},
 	} {
 		require.ErrorIs(t, fn.RopeInto(bad.out, x(1, 2, 5, 8), cos, sin, false), bad.kind)
 	}
