@@ -35,10 +35,13 @@ type Graph struct {
 //		… // y is that of in
 //	}
 //
-// A graph cannot hold what the host takes part in: to read elements, to bring numbers of the host to
-// the device, and random numbers, which would be the same in each launch. That is an error of kind
-// [runtime.ErrCapturing]. Shapes are fixed. While fn runs, no other goroutine uses tensors of the
-// device, and fn captures nothing itself.
+// A graph cannot hold what the host takes part in: to read elements, to bring numbers of the host
+// to the device, and random numbers, which would be the same in each launch. That is an error of
+// kind [runtime.ErrCapturing]. So is what has a number of the host that changes from call to call,
+// and would stay in the graph as it is: in package nn/attention to append to a cache, and in
+// nn/optim LossScaler.Scale, Accumulator.Add, Average.Update with Ramp, Optimizer.Advance and
+// Optimizer.Load. Shapes are fixed. While fn runs, no other goroutine uses tensors of the device,
+// and fn captures nothing itself.
 func (d *Device) Capture(fn func() error) (*Graph, error) {
 	const op = "capture"
 	if err := d.check(); err != nil {

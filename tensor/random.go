@@ -31,7 +31,7 @@ func (r *random) take(n int) (key, first uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	first = r.next
-	r.next += uint64((n + randomops.PerCounter - 1) / randomops.PerCounter)
+	r.next += (uint64(n) + randomops.PerCounter - 1) / randomops.PerCounter
 	return r.key, first
 }
 
@@ -67,12 +67,16 @@ func (d *Device) SetRandomState(s RandomState) {
 	d.random.key, d.random.next = s.Seed, s.Next
 }
 
-// TakeRandom reserves the device's next n random numbers for a kernel of a program, and returns where
-// they begin: number i is word i%4 of the Philox counter Next + i/4 under the key Seed, as
-// ops/random/kernels has it. A graph cannot hold them: see [Device.Capture].
+// TakeRandom reserves the device's next n random numbers for a kernel of a program, and returns
+// where they begin: number i is word i%4 of the Philox counter Next + i/4 under the key Seed, as
+// ops/random/kernels has it. A graph cannot hold them: see [Device.Capture]. An n below 0 is an
+// error of kind [ErrArgument].
 func (d *Device) TakeRandom(n int) (RandomState, error) {
 	if err := d.check(); err != nil {
 		return RandomState{}, wrap("random numbers", err)
+	}
+	if n < 0 {
+		return RandomState{}, wrap("random numbers", fmt.Errorf("%w: %d of them", ErrArgument, n))
 	}
 	if d.stream.Capturing() {
 		return RandomState{}, wrap("random numbers", fmt.Errorf("%w: they would be the same in each launch", runtime.ErrCapturing))

@@ -31,3 +31,12 @@ func TestRandomState(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 }
+
+// Numbers below none are an error and leave the state as it is.
+func TestTakeRandomErrors(t *testing.T) {
+	d := open(t)
+	at := d.RandomState()
+	_, err := d.TakeRandom(-1)
+	require.ErrorIs(t, err, tensor.ErrArgument)
+	require.Equal(t, at, d.RandomState())
+}

@@ -12,8 +12,9 @@ import (
 
 // Methods whose gradients are not compared with finite differences here. The result of constant
 // ones does not change with the numbers, or operands with a gradient are an error; slopes of flat
-// ones are 0 wherever there is one, and undone ones say that they have no gradient. Those that keep dimensions are others in another
-// shape, and the gradient of To is compared in TestToEveryDevice.
+// ones are 0 wherever there is one, and undone ones say that they have no gradient. Those that
+// keep dimensions are others in another shape, and the gradient of To is compared in
+// TestToEveryDevice.
 var (
 	constant = []string{"Detach", "EmptyLike", "FullLike", "NoGrad", "OnesLike", "RandLike", "RandnLike", "ScaledMatMul", "ZerosLike"}
 	flat     = []string{"Ceil", "Floor", "Round", "RoundEven", "RoundTo", "Sign", "Trunc"}
