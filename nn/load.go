@@ -86,7 +86,8 @@ func (s Shard) of(name string, shape tensor.Shape) (start, n int, err error) {
 type files struct{ set *file.Set }
 
 // File is the tensors of files: those that packages safetensors, npy, torch and gguf open, one or
-// several. Quantized tensors of GGUF files are no parameters of these layers, and an error. Only what is asked for is read, straight from the mapped file to the device.
+// several. Quantized tensors of GGUF files are no parameters of these layers, and an error. Only
+// what is asked for is read, straight from the mapped file to the device.
 func File(set *file.Set) Source { return files{set} }
 
 func (f files) Names() []string { return f.set.Names() }

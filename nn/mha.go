@@ -119,7 +119,7 @@ func (m *MultiHeadAttention) Attend(q, k, v *tensor.Tensor, o Attend) (y, weight
 		drop = m.Dropout
 	}
 	ao := attention.Options{Causal: o.Causal, Mask: o.mask(), Dropout: drop}
-	if m.BiasK != nil || m.ZeroKV {
+	if m.BiasK != nil || m.BiasV != nil || m.ZeroKV {
 		k, v, ao = m.extend(q, k, v, ao)
 	}
 	if o.Weights {
@@ -142,7 +142,7 @@ func (m *MultiHeadAttention) extend(q, k, v *tensor.Tensor, o attention.Options)
 	s, kv, more := q.Size(2), k.Size(2), 0
 	add := func(bk, bv *tensor.Tensor) {
 		if bk == nil || bv == nil {
-			bk = tensor.Fail("multi_head_attention", fmt.Errorf("%w: BiasK without BiasV", tensor.ErrArgument))
+			bk = tensor.Fail("multi_head_attention", fmt.Errorf("%w: BiasK or BiasV without the other", tensor.ErrArgument))
 			bv = bk
 		}
 		b, h := k.Size(0), m.KVHeads
@@ -150,8 +150,8 @@ func (m *MultiHeadAttention) extend(q, k, v *tensor.Tensor, o attention.Options)
 		v = tensor.Cat(2, v, split(bv, h).BroadcastTo(b, h, 1, v.Size(3)))
 		more++
 	}
-	if m.BiasK != nil {
-		add(m.BiasK.Tensor(), optional(m.BiasV))
+	if m.BiasK != nil || m.BiasV != nil {
+		add(optional(m.BiasK), optional(m.BiasV))
 	}
 	if m.ZeroKV && k.Err() == nil {
 		zeros := tensor.Zeros(q.Device(), q.DType(), 1, 1, k.Size(3)*m.KVHeads)

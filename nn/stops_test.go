@@ -39,8 +39,13 @@ func on(f func(d *tensor.Device, in []ten) ten, shapes ...[]int) stop {
 // layer is a stop of a layer.
 func layer(net any, shapes ...[]int) stop { return stop{net: net, shapes: shapes} }
 
-// noGradients are functions without a gradient: Sample gives indices.
-var noGradients = []string{"fn.Sample"}
+// noGradients are functions without a gradient: Sample gives indices, and caches copy what is
+// appended without its gradient.
+var noGradients = []string{
+	"fn.Sample",
+	"attention.Cache.Append", "attention.Cache.AppendRotated",
+	"attention.Rotating.Append", "attention.Rotating.AppendRotated",
+}
 
 func unary(f func(ten) ten, shape ...int) stop {
 	return of(func(in []ten) ten { return f(in[0]) }, shape)
@@ -56,8 +61,15 @@ func classes(d *tensor.Device) ten { return tensor.From(d, []int64{1, 0, 3}) }
 // signs are 1 and -1, for three pairs.
 func signs(like ten) ten { return tensor.From(like.Device(), []float64{1, -1, 1}).Cast(like.DType()) }
 
+var silu = fn.Activation{Kind: fn.KindSilu}
+
+// keysOf are keys and values, which have no gradient, for queries.
+func keysOf(q ten) (k, v ten) { return q.RandLike(0, 1).Detach(), q.RandLike(0, 1).Detach() }
+
 // stops are the functions of the packages under nn, and the layers.
 var stops = map[string]stop{
+	"fn.Activation.Apply":   unary(silu.Apply, 3, 4),
+	"fn.Activation.Forward": unary(silu.Forward, 3, 4),
 	"fn.BatchNorm": of(func(in []ten) ten { return fn.BatchNorm(in[0], in[1], in[2], in[3], in[4], 1e-3) },
 		list(5, 3), list(3), list(3), list(3), list(3)),
 	"fn.BatchStats":        unary(func(x ten) ten { m, v := fn.BatchStats(x); return m.Add(v.Sqr()) }, 5, 3),
@@ -130,6 +142,26 @@ var stops = map[string]stop{
 		return loss.Triplet(in[0], in[1], in[2], loss.TripletOptions{Margin: 3})
 	}, list(3, 4), list(3, 4), list(3, 4)),
 
+	"attention.Cache.Attend": of(func(in []ten) ten {
+		k, v := keysOf(in[0])
+		return attention.NewCache(8).Attend(in[0], k, v, attention.Options{})
+	}, list(2, 3, 4)),
+	"attention.Paged.Attend": of(func(in []ten) ten {
+		k, v := keysOf(in[0].Get(0))
+		c, err := attention.NewPaged(k.Device(), k.DType(), attention.Pages{Count: 2, Tokens: 4, Heads: 2, KeySize: 4, ValueSize: 4})
+		if err != nil {
+			return tensor.Fail("paged", err)
+		}
+		s := c.Open()
+		if err := s.Append(k, v); err != nil {
+			return tensor.Fail("paged", err)
+		}
+		return c.Attend(in[0], []*attention.Sequence{s}, attention.Options{})
+	}, list(1, 2, 3, 4)),
+	"attention.Rotating.Attend": of(func(in []ten) ten {
+		k, v := keysOf(in[0])
+		return attention.NewRotating(3).Attend(in[0], k, v, attention.Options{})
+	}, list(2, 3, 4)),
 	"attention.SDPA": of(func(in []ten) ten {
 		return attention.SDPA(in[0], in[1], in[2], attention.Options{Causal: true, Mask: in[3], ALiBi: in[4], Sinks: in[5], SoftCap: 5})
 	}, list(2, 2, 3, 4), list(2, 2, 5, 4), list(2, 2, 5, 4), list(3, 5), list(2), list(2)),
@@ -266,8 +298,8 @@ func (s *stop) check(t *testing.T, d *tensor.Device, dt tensor.DType, only int) 
 	}
 }
 
-// TestStopsHaveAll finds what has to be among the stops in the source: functions that take a tensor
-// and return one, and types with a method Forward.
+// TestStopsHaveAll finds what has to be among the stops in the source: functions and methods that
+// take a tensor and return one, and types with a method Forward.
 func TestStopsHaveAll(t *testing.T) {
 	found := 0
 	for _, pkg := range []string{"fn", "loss", "attention", "."} {
@@ -281,8 +313,8 @@ func TestStopsHaveAll(t *testing.T) {
 	require.Greater(t, found, 80)
 }
 
-// exported are the functions of a package with tensors among their parameters, or of package nn the
-// types that have a method Forward.
+// exported are the functions of a package, and the methods of exported types, with tensors among
+// their parameters and results, or of package nn the types that have a method Forward.
 func exported(t *testing.T, pkg string) (names []string) {
 	t.Helper()
 	for _, d := range declarations(t, pkg) {
@@ -292,16 +324,27 @@ func exported(t *testing.T, pkg string) (names []string) {
 		}
 		switch {
 		case pkg == "." && f.Recv != nil && f.Name.Name == "Forward":
-			typ := f.Recv.List[0].Type
-			if p, ok := typ.(*ast.StarExpr); ok {
-				typ = p.X
-			}
-			names = append(names, "nn."+typ.(*ast.Ident).Name)
-		case pkg != "." && f.Recv == nil && hasTensor(f.Type.Params) && hasTensor(f.Type.Results):
+			names = append(names, "nn."+receiver(f))
+		case pkg == "." || !hasTensor(f.Type.Params) || !hasTensor(f.Type.Results):
+		case f.Recv == nil:
 			names = append(names, pkg+"."+f.Name.Name)
+		case ast.IsExported(receiver(f)):
+			names = append(names, pkg+"."+receiver(f)+"."+f.Name.Name)
 		}
 	}
 	return names
+}
+
+// receiver is the name of the type of a method.
+func receiver(f *ast.FuncDecl) string {
+	typ := f.Recv.List[0].Type
+	if p, ok := typ.(*ast.StarExpr); ok {
+		typ = p.X
+	}
+	if p, ok := typ.(*ast.IndexExpr); ok {
+		typ = p.X
+	}
+	return typ.(*ast.Ident).Name
 }
 
 func declarations(t *testing.T, dir string) (list []ast.Decl) {
@@ -319,13 +362,20 @@ func declarations(t *testing.T, dir string) (list []ast.Decl) {
 	return list
 }
 
-// hasTensor reports whether one of the fields is a *tensor.Tensor.
+// hasTensor reports whether one of the fields is a *tensor.Tensor, or several of them.
 func hasTensor(fields *ast.FieldList) bool {
 	if fields == nil {
 		return false
 	}
 	for _, f := range fields.List {
-		if p, ok := f.Type.(*ast.StarExpr); ok {
+		typ := f.Type
+		switch list := typ.(type) {
+		case *ast.Ellipsis:
+			typ = list.Elt
+		case *ast.ArrayType:
+			typ = list.Elt
+		}
+		if p, ok := typ.(*ast.StarExpr); ok {
 			if s, ok := p.X.(*ast.SelectorExpr); ok && s.Sel.Name == "Tensor" {
 				return true
 			}

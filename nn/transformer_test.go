@@ -151,3 +151,20 @@ func TestMoEBalance(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, g.Of(m.Gate.Weight.Tensor()))
 }
+
+// A key behind all others has a value, and the other way round.
+func TestBiasKVErrors(t *testing.T) {
+	d := open(t)
+	for _, drop := range []func(m *nn.MultiHeadAttention){
+		func(m *nn.MultiHeadAttention) { m.BiasK = nil },
+		func(m *nn.MultiHeadAttention) { m.BiasV = nil },
+	} {
+		m := nn.NewMultiHeadAttention(4, 2, nn.AttentionOptions{BiasKV: true})
+		drop(m)
+		require.NoError(t, nn.Init(m, nn.On{Device: d}))
+		x := tensor.Ones(d, tensor.F32, 1, 3, 4)
+		y, _ := m.Attend(x, x, x, nn.Attend{})
+		require.ErrorIs(t, y.Err(), tensor.ErrArgument)
+		require.ErrorContains(t, y.Err(), "without the other")
+	}
+}
