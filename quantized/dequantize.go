@@ -24,7 +24,8 @@ func (q *Tensor) Dequantize(dt tensor.DType) *tensor.Tensor {
 		return tensor.Fail(op, err)
 	}
 	if !dt.IsFloat() || !dt.Computes() {
-		return tensor.Fail(op, fmt.Errorf("%w: %v to %v: it is for floating-point types that compute", tensor.ErrDType, q.of, dt))
+		return tensor.Fail(op, fmt.Errorf("%w: %v to %v: it is for floating-point types that compute",
+			tensor.ErrDType, q.of, dt))
 	}
 	return tensor.Apply1(dequantizing{q, dt}, q.data)
 }
@@ -61,11 +62,14 @@ func (q *Tensor) Embedding(ids *tensor.Tensor, dt tensor.DType) *tensor.Tensor {
 	case ids.Err() != nil:
 		return tensor.Fail(op, ids.Err())
 	case len(q.shape) != 2:
-		return tensor.Fail(op, fmt.Errorf("%w: rows of %v: a table has two dimensions", tensor.ErrRank, q.shape))
+		return tensor.Fail(op, fmt.Errorf("%w: rows of %v: a table has two dimensions",
+			tensor.ErrRank, q.shape))
 	case !ids.DType().IsInt():
-		return tensor.Fail(op, fmt.Errorf("%w: indices of %v: they are integers", tensor.ErrDType, ids.DType()))
+		return tensor.Fail(op, fmt.Errorf("%w: indices of %v: they are integers",
+			tensor.ErrDType, ids.DType()))
 	case !dt.IsFloat() || !dt.Computes():
-		return tensor.Fail(op, fmt.Errorf("%w: rows in %v: it is for floating-point types that compute", tensor.ErrDType, dt))
+		return tensor.Fail(op, fmt.Errorf("%w: rows in %v: it is for floating-point types that compute",
+			tensor.ErrDType, dt))
 	}
 	return tensor.Apply2(embedding{q, dt}, ids, q.data)
 }

@@ -44,11 +44,14 @@ func (q *Tensor) Linear(x *tensor.Tensor) *tensor.Tensor {
 	case x.Rank() == 0:
 		err = fmt.Errorf("%w: a single number has no last dimension", tensor.ErrRank)
 	case x.Size(-1) != q.shape[1]:
-		err = fmt.Errorf("%w: %v and a weight of %v: %d columns and %d", tensor.ErrShape, x.Shape(), q.shape, x.Size(-1), q.shape[1])
+		err = fmt.Errorf("%w: %v and a weight of %v: %d columns and %d",
+			tensor.ErrShape, x.Shape(), q.shape, x.Size(-1), q.shape[1])
 	case !slices.Contains([]tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.F64}, x.DType()):
-		err = fmt.Errorf("%w: activations of %v: they are of F32, F16, BF16 or F64", tensor.ErrDType, x.DType())
+		err = fmt.Errorf("%w: activations of %v: they are of F32, F16, BF16 or F64",
+			tensor.ErrDType, x.DType())
 	case x.Device() != q.data.Device():
-		err = fmt.Errorf("%w: activations on %v, the weight on %v: To brings a tensor to another device", tensor.ErrDevice, x.Device(), q.data.Device())
+		err = fmt.Errorf("%w: activations on %v, the weight on %v: To brings a tensor to another device",
+			tensor.ErrDevice, x.Device(), q.data.Device())
 	}
 	if err != nil {
 		return tensor.Fail(op, err)
@@ -102,7 +105,8 @@ func firstError(of ...*tensor.Tensor) error {
 	return nil
 }
 
-// dense multiplies a matrix with the dequantized weight, or with one part of its rows after another.
+// dense multiplies a matrix with the dequantized weight, or with one part of its rows after
+// another.
 func (o linear) dense(x *tensor.Tensor) *tensor.Tensor {
 	n, k := o.q.shape[0], o.q.shape[1]
 	step := min(n, max(1, scratch/k))
@@ -122,7 +126,7 @@ func (o linear) dense(x *tensor.Tensor) *tensor.Tensor {
 
 // Backward is the gradient with respect to the activations.
 func (o linear) Backward(g, _, _ *tensor.Tensor) *tensor.Tensor {
-	return tensor.Apply1(transposed{o.q}, g)
+	return tensor.Apply1(transposed(o), g)
 }
 
 // transposed is the product with the weight itself, g·W, as an operation of a program.
@@ -141,8 +145,8 @@ func (o transposed) Forward(g *tensor.Tensor) *tensor.Tensor {
 	return o.dense(g.Reshape(rows, n)).Reshape(out...)
 }
 
-// dense adds up the products of columns of g with the rows of the dequantized weight, one part after
-// another, in float32 at least.
+// dense adds up the products of columns of g with the rows of the dequantized weight, one part
+// after another, in float32 at least.
 func (o transposed) dense(g *tensor.Tensor) *tensor.Tensor {
 	n, k := o.q.shape[0], o.q.shape[1]
 	step := min(n, max(1, scratch/k))
@@ -169,5 +173,5 @@ func (o transposed) dense(g *tensor.Tensor) *tensor.Tensor {
 
 // Backward is the gradient with respect to the gradient.
 func (o transposed) Backward(g, _, _ *tensor.Tensor) *tensor.Tensor {
-	return tensor.Apply1(linear{o.q}, g)
+	return tensor.Apply1(linear(o), g)
 }

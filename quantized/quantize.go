@@ -23,8 +23,8 @@ func Quantize(x *tensor.Tensor, of format.Type) *Tensor { return QuantizeImporta
 // QuantizeImportant returns the numbers of x, of a floating-point type, in a block format, on the
 // device of x: what the reference implementation's quantizer of files makes of x in float32, byte
 // for byte. Formats with code books, see [format.HostQuantizer], are made on the host. Importance
-// has a number of F32 for each element of the last dimension, which weights the errors that are made
-// small; formats that ignore it give the same with it.
+// has a number of F32 for each element of the last dimension, which weights the errors that are
+// made small; formats that ignore it give the same with it.
 //
 // The last dimension is whole blocks, otherwise it is an error of kind [format.ErrSize]. A format
 // that has no quantizer, or none without importance, is one of kind [format.ErrType]. NaN,
@@ -47,7 +47,8 @@ func QuantizeImportant(x *tensor.Tensor, of format.Type, importance *tensor.Tens
 		return failed(op, err)
 	}
 	if !of.Quantizes(importance != nil) {
-		return failed(op, fmt.Errorf("%w: no quantizer of %v (importance: %v)", format.ErrType, of, importance != nil))
+		return failed(op, fmt.Errorf("%w: no quantizer of %v (importance: %v)",
+			format.ErrType, of, importance != nil))
 	}
 	out := tensor.Empty(x.Device(), tensor.U8, size)
 	if size > 0 {
@@ -69,17 +70,20 @@ func checkImportance(x *tensor.Tensor, of format.Type, w *tensor.Tensor) error {
 	cols := x.Size(-1)
 	switch {
 	case w.Rank() != 1 || w.Count() != cols:
-		return fmt.Errorf("%w: importance of %v for %v: it is one number for each of %d columns", tensor.ErrShape, w.Shape(), x.Shape(), cols)
+		return fmt.Errorf("%w: importance of %v for %v: it is one number for each of %d columns",
+			tensor.ErrShape, w.Shape(), x.Shape(), cols)
 	case w.DType() != tensor.F32:
 		return fmt.Errorf("%w: importance of %v, not %v", tensor.ErrDType, w.DType(), tensor.F32)
 	case w.Device() != x.Device():
-		return fmt.Errorf("%w: importance on %v, elements on %v: To brings a tensor to another device", tensor.ErrDevice, w.Device(), x.Device())
+		return fmt.Errorf("%w: importance on %v, elements on %v: To brings a tensor to another device",
+			tensor.ErrDevice, w.Device(), x.Device())
 	}
 	return nil
 }
 
 // blocksFrom returns x, contiguous and of F32, as blocks of so many bytes.
-func blocksFrom(x *tensor.Tensor, size int, of format.Type, importance *tensor.Tensor) *tensor.Tensor {
+func blocksFrom(x *tensor.Tensor, size int, of format.Type,
+	importance *tensor.Tensor) *tensor.Tensor {
 	f, err := of.Block()
 	if err != nil {
 		return tensor.Fail("quantize", err)
@@ -116,7 +120,8 @@ func onHost(x *tensor.Tensor, size int, of format.Type, importance *tensor.Tenso
 	return tensor.FromOwned(x.Device(), out)
 }
 
-func fillImportant(out, x, importance *tensor.Tensor, of format.Type, f format.Block, g runtime.Grid) *tensor.Tensor {
+func fillImportant(out, x, importance *tensor.Tensor, of format.Type, f format.Block,
+	g runtime.Grid) *tensor.Tensor {
 	cols := x.Size(-1)
 	rows := x.Count() / cols
 	squares := tensor.Empty(x.Device(), tensor.F32, rows)

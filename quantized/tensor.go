@@ -27,7 +27,8 @@ func FromBytes(d *tensor.Device, of format.Type, data []byte, shape ...int) *Ten
 	const op = "quantized from bytes"
 	want, err := sizeOf(of, shape)
 	if err == nil && want != len(data) {
-		err = fmt.Errorf("%w: %v of %v has %d bytes, not %d", format.ErrSize, tensor.Shape(shape), of, want, len(data))
+		err = fmt.Errorf("%w: %v of %v has %d bytes, not %d",
+			format.ErrSize, tensor.Shape(shape), of, want, len(data))
 	}
 	if err != nil {
 		return failed(op, err)
@@ -48,7 +49,8 @@ func FromTensor(of format.Type, data *tensor.Tensor, shape ...int) *Tensor {
 	case data.DType() != tensor.U8:
 		err = fmt.Errorf("%w: blocks in a tensor of %v, not %v", tensor.ErrDType, data.DType(), tensor.U8)
 	case want != data.Count():
-		err = fmt.Errorf("%w: %v of %v has %d bytes, not %d", format.ErrSize, tensor.Shape(shape), of, want, data.Count())
+		err = fmt.Errorf("%w: %v of %v has %d bytes, not %d",
+			format.ErrSize, tensor.Shape(shape), of, want, data.Count())
 	case data.Count() > 0 && (!data.IsContiguous() || data.Layout().Offset() != 0):
 		err = fmt.Errorf("%w: blocks begin where their memory does, and have no gaps", tensor.ErrShape)
 	}

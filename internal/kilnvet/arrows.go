@@ -83,7 +83,7 @@ var arrows = []arrow{
 	{from: "tensor/torch", to: []string{"ops/dtype", "ops/layout", "tensor/file", "tensor/internal/archive"}},
 	{from: "nn", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},
 	{from: "quantized/internal/scan", to: []string{"tensor/file"}},
-	{from: "quantized/gguf", to: []string{"ops/dtype", "ops/layout", "tensor/file", "quantized/format", "quantized/internal/scan"}},
+	{from: "quantized/gguf", to: []string{"ops/dtype", "ops/layout", "tensor/file", "quantized/format", "quantized/internal/scan", "internal/atomicfile"}},
 	{from: "quantized/recipe", to: []string{"quantized/format"}},
 	{from: "quantized/ggml", to: []string{"ops/layout", "tensor/file", "quantized/format", "quantized/gguf", "quantized/internal/scan"}},
 	{from: "quantized/imatrix", to: []string{"ops/dtype", "ops/layout", "tensor/file", "quantized/gguf", "quantized/internal/scan"}},

@@ -38,7 +38,8 @@ func (t Type) Block() (Block, error) {
 }
 
 // Dequantize stores the values of blocks in dst, which has as many elements as they have. It is an
-// error, [ErrType] or [ErrSize], if t has no blocks or if the lengths are not those of whole blocks.
+// error, [ErrType] or [ErrSize], if t has no blocks or if the lengths are not those of whole
+// blocks.
 func Dequantize(dst []float32, src []byte, t Type) error {
 	f, err := t.Block()
 	if err != nil {
@@ -49,7 +50,8 @@ func Dequantize(dst []float32, src []byte, t Type) error {
 		return err
 	}
 	if int64(len(src)) != want {
-		return fmt.Errorf("%w: %d elements in %v have %d bytes, not %d", ErrSize, len(dst), t, want, len(src))
+		return fmt.Errorf("%w: %d elements in %v have %d bytes, not %d",
+			ErrSize, len(dst), t, want, len(src))
 	}
 	d, runs, size := DataOf(src), f.Elems()/RunLen, f.Bytes()
 	for i := range len(dst) / RunLen {
@@ -63,13 +65,13 @@ func Dequantize(dst []float32, src []byte, t Type) error {
 
 // Quantize stores rows of cols elements as blocks in dst. Importance, of which there is one number
 // for each column, or none, weights the errors that are made small; formats that ignore it give the
-// same bytes with it. Bytes are those of the reference implementation's quantizer of files. Rows are
-// shared among all cores.
+// same bytes with it. Bytes are those of the reference implementation's quantizer of files. Rows
+// are shared among all cores.
 //
-// Values are not checked: NaN, infinities, and magnitudes for which the format has no scale, such as
-// those of more than 65504 times its largest value for a scale of half precision, give blocks without
-// meaning. Nor do blocks of [IQ3_S] come back in which a group of 32 zeros is in front of other
-// elements, see [BlockIQ3_S.QuantizeHost].
+// Values are not checked: NaN, infinities, and magnitudes for which the format has no scale, such
+// as those of more than 65504 times its largest value for a scale of half precision, give blocks
+// without meaning. Nor do blocks of [IQ3_S] come back in which a group of 32 zeros is in front of
+// other elements, see [BlockIQ3_S.QuantizeHost].
 //
 // It is an error, [ErrType], if t has no quantizer, or none without importance, and [ErrSize] if
 // lengths do not fit.
@@ -79,7 +81,8 @@ func Quantize(dst []byte, src []float32, cols int, t Type, importance []float32)
 		return err
 	}
 	if cols <= 0 || len(src)%cols != 0 || int64(len(dst)) != int64(len(src)/max(cols, 1))*row {
-		return fmt.Errorf("%w: %d elements in rows of %d to %d bytes of %v", ErrSize, len(src), cols, len(dst), t)
+		return fmt.Errorf("%w: %d elements in rows of %d to %d bytes of %v",
+			ErrSize, len(src), cols, len(dst), t)
 	}
 	if len(importance) != 0 && len(importance) != cols {
 		return fmt.Errorf("%w: importance of %d columns for rows of %d", ErrSize, len(importance), cols)
@@ -118,7 +121,8 @@ func quantizerOf(t Type, important bool) (blockWriter, error) {
 	if h, ok := f.(HostQuantizer); ok && (important || info.Imatrix != Required) {
 		return func(out []byte, x, w []float32, _ float32) { h.QuantizeHost(out, x, w) }, nil
 	}
-	return nil, fmt.Errorf("%w: %v has no quantizer (importance of columns: %v)", ErrType, t, important)
+	return nil, fmt.Errorf("%w: %v has no quantizer (importance of columns: %v)",
+		ErrType, t, important)
 }
 
 func quantizeRow(dst []byte, src []float32, info *Info, importance []float32, write blockWriter) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Importance that is 0 for all elements of a group, or of all, leaves finite values near the elements.
+// Importance that is 0 for a group, or for all elements, leaves finite values near the elements.
 func TestImportanceOfNothing(t *testing.T) {
 	x := make([]float32, 512)
 	for i := range x {

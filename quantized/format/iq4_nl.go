@@ -26,16 +26,16 @@ func valuesIQ4(w uint32) uint32 {
 	return lookup(w, wordIQ4_0, wordIQ4_1, wordIQ4_2, wordIQ4_3)
 }
 
-// QuantizeFast takes the element of the largest magnitude to the first value, and then the scale with
-// the smallest error for the values that elements have so.
+// QuantizeFast takes the element of the largest magnitude to the first value, and then the scale
+// with the smallest error for the values that elements have so.
 func (BlockIQ4_NL) QuantizeFast(out []uint8, x []float32) {
 	var q [32]uint8
 	putF16(out, 0, searchIQ4(x, x[:0], 0, -1, q[:]))
 	packNibbles(out, 2, q[:])
 }
 
-// Quantize searches for the scale with the smallest error weighted by squares, out of 15 around that
-// which takes the extreme to the first value.
+// Quantize searches for the scale with the smallest error weighted by squares, out of 15 around
+// that which takes the extreme to the first value.
 func (BlockIQ4_NL) Quantize(out []uint8, x []float32) { quantizeIQ4NL(out, x, x[:0]) }
 
 // QuantizeWeighted does so with importance.

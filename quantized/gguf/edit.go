@@ -116,7 +116,9 @@ func (e *edit) unchanged() error {
 	if err != nil {
 		return err
 	}
-	if !os.SameFile(now, e.was) || now.Size() != e.was.Size() || !now.ModTime().Equal(e.was.ModTime()) {
+	same := os.SameFile(now, e.was) && now.Size() == e.was.Size() &&
+		now.ModTime().Equal(e.was.ModTime())
+	if !same {
 		return fmt.Errorf("%s: %w; edit it again", e.path, ErrChanged)
 	}
 	return nil

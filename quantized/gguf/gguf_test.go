@@ -264,8 +264,7 @@ func TestWhatCannotBeWritten(t *testing.T) {
 
 	lost := errors.New("device lost")
 	broken, err := file.FromFunc("w", dtype.I8, layout.Shape{1}, func() ([]byte, error) {
-		return nil,
-			lost
+		return nil, lost
 	})
 	require.NoError(t, err)
 	dir := t.TempDir()
@@ -359,8 +358,7 @@ func TestPositionsOfFaults(t *testing.T) {
 func TestSplitFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := func(i, n int) string {
-		return filepath.Join(dir, fmt.Sprintf("m-%05d-of-%05d.gguf", i,
-			n))
+		return filepath.Join(dir, fmt.Sprintf("m-%05d-of-%05d.gguf", i, n))
 	}
 	part := func(i, n, all int, name string) {
 		m := &gguf.Metadata{}
@@ -466,7 +464,7 @@ func TestEdit(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// Tensors of another order of bytes are converted, if their type is plain.
+// Tensors of another byte order are converted, if their type is plain.
 func TestPlainTensorsOfTheOtherOrder(t *testing.T) {
 	b := binary.BigEndian.AppendUint32([]byte("GGUF"), 3)
 	b = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, 1), 0)

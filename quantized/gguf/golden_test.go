@@ -248,7 +248,7 @@ func values[T gguf.Scalar](t *testing.T, v gguf.Value) []gguf.Value {
 func rewrite(t testing.TB, f *gguf.File) {
 	t.Helper()
 	first, err := written(f)
-	if f.BigEndian && err != nil { // blocks are in the order of bytes of the file
+	if f.BigEndian && err != nil { // blocks are in the byte order of the file
 		require.ErrorIs(t, err, file.ErrUnsupported)
 		require.ErrorContains(t, err, "most significant byte first")
 		return

@@ -157,7 +157,8 @@ func TestEditOfAChangedFile(t *testing.T) {
 func TestEditKeepsTheFile(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "m.gguf"), filepath.Join(dir, "link")
-	require.NoError(t, gguf.WriteFile(path, nil, memory(t, "w", dtype.F32, layout.Shape{1}, numbers(4))))
+	w := memory(t, "w", dtype.F32, layout.Shape{1}, numbers(4))
+	require.NoError(t, gguf.WriteFile(path, nil, w))
 	if err := os.Symlink("m.gguf", link); err != nil {
 		t.Skip("no symbolic links here: ", err)
 	}

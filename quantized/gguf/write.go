@@ -21,9 +21,9 @@ func WriteFile(path string, m *Metadata, tensors ...*file.Entry) error {
 
 // Write writes a file of version 3, with the least significant byte first: metadata, which may be
 // nil, and tensors, which may be those of another file, each in its order. Tensors begin at
-// multiples of general.alignment, if the metadata has it, which is [MaxAlignment] at most. They have one of the types that [TypeOf]
-// returns, and MaxRank dimensions at most. Names may have any length, but llama.cpp reads none of
-// more than 63 bytes.
+// multiples of general.alignment, if the metadata has it, which is [MaxAlignment] at most. They
+// have one of the types that [TypeOf] returns, and MaxRank dimensions at most. Names may have any
+// length, but llama.cpp reads none of more than 63 bytes.
 func Write(w io.Writer, m *Metadata, tensors ...*file.Entry) error {
 	align, err := m.writtenAlignment()
 	if err != nil {

@@ -2,7 +2,8 @@
 // by the names and rules of llama.cpp: which type each tensor of a model becomes.
 //
 //	r, err := recipe.Parse("Q4_K_M")
-//	plan := r.Plan(recipe.Model{Architecture: "llama", Layers: 32, Heads: 32, KVHeads: 8}, tensors)
+//	m := recipe.Model{Architecture: "llama", Layers: 32, Heads: 32, KVHeads: 8}
+//	types, changed := r.Plan(m, tensors)
 //
 // A recipe has one type for most tensors, and rows of a table for the others, by what a tensor is
 // for and where in the model it is: tensors of which little depends get fewer bits, those of the

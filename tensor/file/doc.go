@@ -1,8 +1,8 @@
 // Package file is what the file formats of tensors have in common. It knows bytes,
 // element types and layouts, and no device: package tensor puts what it reads on one.
 //
-// The packages safetensors, npy and torch beside it, and package gguf, open a file as a [Set], which has
-// an [Entry] for each tensor: name, element type, layout, and where the bytes are.
+// The packages safetensors, npy and torch beside it, and package gguf, open a file as a [Set],
+// which has an [Entry] for each tensor: name, element type, layout, and where the bytes are.
 // Nothing but the headers is read until an entry is asked for its bytes:
 //
 //	set, err := safetensors.Open("model.safetensors")

@@ -10,7 +10,7 @@ import (
 // window is how many bytes are read at once, at least.
 const window = 1 << 16
 
-// Reader reads a file from its begin on. The order of bytes may be changed between fields.
+// Reader reads a file from its begin on. The byte order may be changed between fields.
 type Reader struct {
 	Order binary.ByteOrder
 
@@ -54,7 +54,8 @@ func (r *Reader) Room(at int64, n, each uint64, what string) bool {
 	return r.err == nil
 }
 
-// Take returns the next n bytes, which are there until the next call. It returns nil after an error.
+// Take returns the next n bytes, which are there until the next call. It returns nil after an
+// error.
 func (r *Reader) Take(n int64, what string) []byte {
 	if r.err != nil {
 		return nil
