@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/gokiln/kiln/cmd/kiln/internal/tensorfile"
 )
 
 // errProblems ends the command with status 1 after it has reported problems
@@ -28,7 +30,9 @@ func run(args []string) int {
 		return 0
 	case errors.Is(err, errProblems):
 		return 1
-	case errors.As(err, &usage), strings.HasPrefix(err.Error(), "unknown "), strings.HasPrefix(err.Error(), "flag "):
+	case errors.As(err, &usage), errors.Is(err, tensorfile.ErrFormat),
+		strings.HasPrefix(err.Error(), "unknown "),
+		strings.HasPrefix(err.Error(), "flag "), strings.HasPrefix(err.Error(), "required flag"):
 		fmt.Fprintf(os.Stderr, "kiln: %v\nrun 'kiln help' for usage\n", err)
 		return 2
 	}
@@ -49,7 +53,8 @@ func newRoot() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(checkCommand(), genCommand(), emitCommand(), devicesCommand(), cacheCommand(), prebuildCommand(), verifyCommand(), bundleCommand(), tensorsCommand())
+	root.AddCommand(checkCommand(), genCommand(), emitCommand(), devicesCommand(), cacheCommand(),
+		prebuildCommand(), verifyCommand(), bundleCommand(), tensorsCommand())
 	return root
 }
 

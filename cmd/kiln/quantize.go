@@ -21,10 +21,13 @@ func tensorsQuantize() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quantize file -o file -type recipe",
 		Short: "write a model in a mixture of quantized types, as GGUF",
-		Long: "Quantize writes a model as a GGUF file, its weights in the types that a recipe of llama.cpp has for\n" +
-			"them. Recipes are " + strings.Join(recipe.Names(), " ") + ".\n" +
-			"They know layers by the names that GGUF files have; weights of other names get the type that the\n" +
-			"recipe has for most. With -dry-run it prints what becomes of each tensor, and the size.",
+		Long: "Quantize writes a model as a GGUF file, its weights in the types that a recipe of\n" +
+			"llama.cpp has for them. Recipes are " + strings.Join(recipe.Names(), " ") + ".\n" +
+			"They know layers by the names that GGUF files have; weights of other names get the type\n" +
+			"that the recipe has for most. NaN, infinities and numbers that are too large for the scales of a\n" +
+			"type are errors. Blocks are those of llama.cpp but for IQ3_S in which zeros are in front of\n" +
+			"other elements, which it makes wrong. With -dry-run it prints what becomes of each tensor,\n" +
+			"and the size.",
 		Args: wanting(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
@@ -65,6 +68,9 @@ func quantizeTensors(cmd *cobra.Command, in, format, out string, dry bool,
 		return err
 	}
 	if dry {
+		if err := tensorfile.Check(m, steps, o); err != nil {
+			return err
+		}
 		return printPlan(cmd.OutOrStdout(), steps)
 	}
 	var before, after int64

@@ -57,9 +57,9 @@ func tensorsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls files...",
 		Short: "list tensors: names, shapes, types and sizes",
-		Long: "Ls lists the tensors of files of any format, of a model in several files by its index or the first\n" +
-			"of its GGUF files, or of a folder with such an index. With -v metadata is printed too, of GGUF\n" +
-			"files with types.",
+		Long: "Ls lists the tensors of files of any format, of a model in several files by its index or\n" +
+			"the first of its GGUF files, or of a folder with such an index. With -v metadata is\n" +
+			"printed too, of GGUF files with types.",
 		Args: wanting(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return listTensors(cmd.OutOrStdout(), args, format, asJSON, verbose)
@@ -187,8 +187,8 @@ func tensorsPrint() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "print file [names...]",
 		Short: "print the values of tensors",
-		Long: "Print prints the named tensors, or the only one of a file; large ones by their edges, unless -full\n" +
-			"is given, and those of quantized types dequantized.",
+		Long: "Print prints the named tensors, or the only one of a file; large ones by their edges,\n" +
+			"unless -full is given, and those of quantized types dequantized.",
 		Args: wanting(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if full {
@@ -250,11 +250,20 @@ func tensorsDiff() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff file file",
 		Short: "say how the tensors of two files differ",
-		Long: "Diff compares the tensors of two files of any formats by their names: shapes, types, and values, those\n" +
-			"of quantized types dequantized. The exit status is 1 if a tensor is in one file only, has another\n" +
-			"shape or type, or if |x - y| > atol + rtol·max(|x|, |y|) for a value.",
+		Long: "Diff compares the tensors of two files of any formats by their names: shapes, types,\n" +
+			"and values, those of quantized types dequantized; integers exactly, others as float64. The exit\n" +
+			"status is 1 if a tensor is in one file only, has another shape or type, or if\n" +
+			"|x - y| > atol + rtol·max(|x|, |y|) for a value.",
 		Args: wanting(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, f := range []struct {
+				name string
+				x    float64
+			}{{"atol", t.Abs}, {"rtol", t.Rel}} {
+				if !(f.x >= 0) {
+					return usageError{fmt.Errorf("-%s %v: want a number that is not negative", f.name, f.x)}
+				}
+			}
 			return diffTensors(cmd, args, format, asJSON, t)
 		},
 	}
@@ -312,10 +321,10 @@ func tensorsConvert(dequantize bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert file -o file",
 		Short: "write tensors in another format",
-		Long: "Convert writes the tensors of a file as safetensors, GGUF, npz or npy, by the ending of the output\n" +
-			"or -to. Metadata is kept where the format has any: of a GGUF file in others, as text, without\n" +
-			"arrays. Tensors of quantized types are written to GGUF files only; see dequantize. The output\n" +
-			"replaces a file of the name when it is whole.",
+		Long: "Convert writes the tensors of a file as safetensors, GGUF, npz or npy, by the ending of\n" +
+			"the output or -to. Metadata is kept where the format has any: of a GGUF file in others, as\n" +
+			"text, without arrays. Tensors of quantized types are written to GGUF files only; see\n" +
+			"dequantize. The output replaces a file of the name when it is whole.",
 		Args: wanting(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := tensorfile.Options{Dequantize: dequantize}
@@ -332,7 +341,8 @@ func tensorsConvert(dequantize bool) *cobra.Command {
 	}
 	if dequantize {
 		cmd.Use, cmd.Short = "dequantize file -o file", "write tensors of quantized types as numbers"
-		cmd.Long = "Dequantize writes the tensors of a file as convert does, those of quantized types as f32 or -dtype."
+		cmd.Long = "Dequantize writes the tensors of a file as convert does, those of quantized types as\n" +
+			"f32 or -dtype."
 	}
 	formatFlag(cmd, &format)
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the `file` to write")

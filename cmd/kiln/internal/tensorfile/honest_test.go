@@ -21,7 +21,8 @@ import (
 )
 
 // quantizeOne quantizes one matrix by a recipe, and opens the result.
-func quantizeOne(t *testing.T, e *file.Entry, o tensorfile.QuantizeOptions) (*tensorfile.Model, error) {
+func quantizeOne(t *testing.T, e *file.Entry,
+	o tensorfile.QuantizeOptions) (*tensorfile.Model, error) {
 	t.Helper()
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "in.gguf"), filepath.Join(dir, "out.gguf")
@@ -52,6 +53,7 @@ func TestQuantizedValuesAreFinite(t *testing.T) {
 		{"Q4_K_S", 2*256 + 3, -1e9, `tensor "` + weight + `": row 2, column 3 is -1e+09`},
 		{"Q8_0", 0, 1e8, `row 0, column 0 is 1e+08, too much for the scales of Q8_0`},
 		{"Q4_0", 256 + 7, math.NaN(), `tensor "` + weight + `": row 1, column 7 is NaN`},
+		{"F16", 9, 1e6, `tensor "` + weight + `": 1e+06 is too much for f16, which makes +Inf of it`},
 		{"Q6_K", 5, math.Inf(-1), `tensor "` + weight + `": row 0, column 5 is -Inf`},
 	} {
 		x := waves(3 * 256)
@@ -101,7 +103,8 @@ func TestGroupsOfZerosInIQ3S(t *testing.T) {
 func TestImatrixOfAnotherModel(t *testing.T) {
 	e := floats(t, weight, layout.Shape{2, 256}, waves(512)...)
 	im := &imatrix.Matrix{}
-	o := tensorfile.QuantizeOptions{Recipe: recipeOf(t, "IQ2_XXS"), Imatrix: im, ImatrixOf: "x.imatrix"}
+	o := tensorfile.QuantizeOptions{Recipe: recipeOf(t, "IQ2_XXS"), Imatrix: im,
+		ImatrixOf: "x.imatrix"}
 	_, err := quantizeOne(t, e, o)
 	require.ErrorContains(t, err, "x.imatrix has the importance of no tensor of")
 	ones := make([]float32, 256)
@@ -236,4 +239,36 @@ func TestFoldersOfAnyName(t *testing.T) {
 	require.NoError(t, gguf.WriteFile(filepath.Join(dir, "m.gguf"), nil,
 		floats(t, "a", layout.Shape{1}, 1)))
 	require.Equal(t, "gguf", open(t, dir).Format)
+}
+
+// What a GGUF file cannot have is known before a tensor is read.
+func TestCheck(t *testing.T) {
+	unread := func(d dtype.DType) *file.Entry {
+		e, err := file.FromFunc("a", d, layout.Shape{2},
+			func() ([]byte, error) { t.Error("a tensor was read"); return nil, nil })
+		require.NoError(t, err)
+		return e
+	}
+	o := tensorfile.QuantizeOptions{Recipe: recipeOf(t, "Q4_0")}
+	for _, c := range []struct {
+		d    dtype.DType
+		key  string
+		want string
+	}{
+		{dtype.I32, "key", ""},
+		{dtype.U8, "key", "GGUF has no type for u8"},
+		{dtype.I32, "", "a key of 0"},
+	} {
+		s := file.NewSet()
+		require.NoError(t, s.Add(unread(c.d)))
+		m := &tensorfile.Model{Set: s, Path: "x", Meta: &gguf.Metadata{}}
+		m.Meta.Set(c.key, gguf.Of("x"))
+		steps, err := tensorfile.Plan(m, o)
+		require.NoError(t, err)
+		if err := tensorfile.Check(m, steps, o); c.want == "" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, c.want)
+		}
+	}
 }

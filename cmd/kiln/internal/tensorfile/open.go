@@ -2,6 +2,7 @@ package tensorfile
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -18,6 +19,9 @@ import (
 	"github.com/gokiln/kiln/tensor/safetensors"
 	"github.com/gokiln/kiln/tensor/torch"
 )
+
+// ErrFormat is a format that there is not, or one that neither a name nor a file says.
+var ErrFormat = errors.New("which format?")
 
 // Model is the tensors of a file, or of all files of a model.
 type Model struct {
@@ -71,7 +75,8 @@ func named(name string) (*kind, error) {
 			return &formats[i], nil
 		}
 	}
-	return nil, fmt.Errorf("no format %q; there are %s", name, strings.Join(Formats(), ", "))
+	return nil, fmt.Errorf("%w %q is none; there are %s",
+		ErrFormat, name, strings.Join(Formats(), ", "))
 }
 
 // ofEnding returns the format of a name of a file.
@@ -109,7 +114,7 @@ func find(path string) (*kind, error) {
 		}
 	}
 	if by == nil {
-		return nil, fmt.Errorf("%s: which format? Name one of %s", path, strings.Join(Formats(), ", "))
+		return nil, fmt.Errorf("%s: %w Name one of %s", path, ErrFormat, strings.Join(Formats(), ", "))
 	}
 	return by, nil
 }

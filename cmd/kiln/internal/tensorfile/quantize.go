@@ -2,6 +2,7 @@ package tensorfile
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -104,7 +105,7 @@ func (o *QuantizeOptions) become(e *file.Entry, t format.Type) (*file.Entry, err
 		return nil, err
 	}
 	if !enc.Quantized() {
-		return Convert(e, enc.DType)
+		return convertFinite(e, enc.DType)
 	}
 	weights, err := o.weights(e)
 	if err != nil {
@@ -254,9 +255,10 @@ func largest(row []float32, i int, t format.Type) (at int, x float32) {
 	return at, row[at]
 }
 
-// restoreGroups gives the groups of blocks of IQ3_S their places. The quantizer has left out indices
-// and signs of groups of zeros, as the reference does, see [format.BlockIQ3_S], so that those behind
-// them would be read as the groups in front. Groups of zeros get the smallest values that there are.
+// restoreGroups gives the groups of blocks of IQ3_S their places. The quantizer has left out
+// indices and signs of groups of zeros, as the reference does, see [format.BlockIQ3_S], so that
+// those behind them would be read as the groups in front. Groups of zeros get the smallest values
+// that there are.
 func restoreGroups(blocks []byte, x []float32) {
 	const elems, size, groups, group, indices, signs = 256, 110, 8, 32, 2, 74
 	for b := range len(x) / elems {
@@ -280,9 +282,8 @@ func allZero(x []float32) bool {
 	return !slices.ContainsFunc(x, func(f float32) bool { return f != 0 })
 }
 
-// Quantize writes a plan as a GGUF file, which replaces one of the name when it is whole. One
-// tensor at a time is in memory.
-func Quantize(path string, m *Model, steps []Step, o QuantizeOptions) error {
+// quantizedMeta is the metadata of a model that was quantized.
+func quantizedMeta(m *Model, o QuantizeOptions) *gguf.Metadata {
 	meta := metaOf(m).Clone()
 	set := func(key string, v gguf.Value) { // behind the others, as llama.cpp does
 		meta.Delete(key)
@@ -298,14 +299,41 @@ func Quantize(path string, m *Model, steps []Step, o QuantizeOptions) error {
 		set(prefixImatrix+"entries_count", gguf.Of(uint32(i.Len())))
 		set(prefixImatrix+"chunks_count", gguf.Of(uint32(i.Chunks)))
 	}
-	var tensors []*file.Entry
-	for _, s := range steps {
-		tensors = append(tensors, s.To)
-	}
+	return meta
+}
+
+// Quantize writes a plan as a GGUF file, which replaces one of the name when it is whole. One
+// tensor at a time is in memory.
+func Quantize(path string, m *Model, steps []Step, o QuantizeOptions) error {
 	return file.Create(path, func(w io.Writer) error {
 		if o.Wrote != nil {
 			w = &counter{w: w, report: o.Wrote}
 		}
-		return gguf.Write(w, meta, tensors...)
+		return gguf.Write(w, quantizedMeta(m, o), results(steps)...)
 	})
+}
+
+// Check reports what [Quantize] would refuse before it reads a tensor: types, names and metadata
+// that a GGUF file cannot have.
+func Check(m *Model, steps []Step, o QuantizeOptions) error {
+	err := gguf.Write(stopped{}, quantizedMeta(m, o), results(steps)...)
+	if errors.Is(err, errStopped) {
+		return nil
+	}
+	return err
+}
+
+// errStopped ends writing in front of the first byte.
+var errStopped = errors.New("only checked")
+
+type stopped struct{}
+
+func (stopped) Write([]byte) (int, error) { return 0, errStopped }
+
+// results is what tensors become.
+func results(steps []Step) (list []*file.Entry) {
+	for _, s := range steps {
+		list = append(list, s.To)
+	}
+	return list
 }

@@ -69,8 +69,7 @@ func values(t *testing.T, m *tensorfile.Model, name string) (all []float64) {
 	e, err := m.Get(name)
 	require.NoError(t, err)
 	require.NoError(t, tensorfile.Each(e, func(v []float64) error {
-		all = append(all,
-			v...)
+		all = append(all, v...)
 		return nil
 	}))
 	return all
@@ -135,7 +134,7 @@ func TestWhatCannotBeWritten(t *testing.T) {
 			tensorfile.Options{}), want)
 	}
 	require.ErrorContains(t, tensorfile.Write(filepath.Join(dir, "x"), "nothing", m,
-		tensorfile.Options{}), `no format "nothing"`)
+		tensorfile.Options{}), `which format? "nothing" is none; there are gguf`)
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)
@@ -160,7 +159,7 @@ func TestOpening(t *testing.T) {
 	_, err = tensorfile.Open(unknown, "safetensors")
 	require.ErrorIs(t, err, file.ErrTruncated)
 	_, err = tensorfile.Open(unknown, "x")
-	require.ErrorContains(t, err, `no format "x"`)
+	require.ErrorContains(t, err, `which format? "x" is none`)
 }
 
 func TestDiff(t *testing.T) {

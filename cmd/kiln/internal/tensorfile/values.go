@@ -124,11 +124,31 @@ func eachBlocks(e *file.Entry, f func([]float64) error) error {
 // Convert returns a tensor whose values are those of another one, in an element type. It is made
 // when it is read.
 func Convert(e *file.Entry, d dtype.DType) (*file.Entry, error) {
+	return convert(e, d, func(float64, dtype.Scalar) error { return nil })
+}
+
+// convertFinite is Convert, without finite numbers that are infinite in the type.
+func convertFinite(e *file.Entry, d dtype.DType) (*file.Entry, error) {
+	return convert(e, d, func(x float64, s dtype.Scalar) error {
+		if y := s.Float(); x-x == 0 && y-y != 0 {
+			return fmt.Errorf("tensor %q: %v is too much for %s, which makes %v of it", e.Name, x, d, y)
+		}
+		return nil
+	})
+}
+
+// convert is Convert with a check of each number.
+func convert(e *file.Entry, d dtype.DType,
+	check func(x float64, s dtype.Scalar) error) (*file.Entry, error) {
 	return file.FromFunc(e.Name, d, e.Shape(), func() ([]byte, error) {
 		b := make([]byte, 0, d.Bytes(e.Layout.Count()))
 		err := Each(e, func(values []float64) error {
 			for _, x := range values {
-				b = dtype.FromFloat(d, x).Append(b)
+				s := dtype.FromFloat(d, x)
+				if err := check(x, s); err != nil {
+					return err
+				}
+				b = s.Append(b)
 			}
 			return nil
 		})

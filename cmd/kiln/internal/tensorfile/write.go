@@ -31,7 +31,7 @@ func Write(path, name string, m *Model, o Options) error {
 	}
 	switch {
 	case f == nil:
-		return fmt.Errorf("%s: which format? Name one of %s", path, strings.Join(writable(), ", "))
+		return fmt.Errorf("%s: %w Name one of %s", path, ErrFormat, strings.Join(writable(), ", "))
 	case f.write == nil:
 		return fmt.Errorf("%s: %w: %s files are read and not written; there are %s",
 			path, file.ErrUnsupported, f.name, strings.Join(writable(), ", "))
