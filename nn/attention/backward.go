@@ -2,6 +2,7 @@ package attention
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/tensor"
@@ -64,12 +65,9 @@ func (r *recomputed) Backward(g *tensor.Tensor, in []*tensor.Tensor, out *tensor
 		slope = g.Narrow(-1, r.p.dv, 1)
 		g, out = g.Narrow(-1, 0, r.p.dv).Cast(r.p.q.DType()), out.Narrow(-1, 0, r.p.dv)
 	}
-	sums, err := r.fused(x, g, out, lse, slope)
-	if errors.Is(err, jit.ErrUnsupported) {
-		sums, err = r.inBlocks(x, g, out, lse, slope)
-	}
-	if err != nil {
-		sums.q = tensor.Fail("sdpa", err)
+	sums, err := r.gradients(x, g, out, lse, slope)
+	if err != nil { // whichever of them is wanted
+		return slices.Repeat([]*tensor.Tensor{tensor.Fail("sdpa", err)}, len(in))
 	}
 	var grads []*tensor.Tensor
 	ends := sums.fields()
@@ -82,6 +80,19 @@ func (r *recomputed) Backward(g *tensor.Tensor, in []*tensor.Tensor, out *tensor
 		}
 	}
 	return append(grads, nil)
+}
+
+// gradients returns the gradients of the operands x, g being that of the result out and slope that
+// of the log-sum-exp, (b, hkv, g, s, 1), or nil.
+func (r *recomputed) gradients(x operands, g, out, lse, slope *tensor.Tensor) (operands, error) {
+	if r.fuses() {
+		sums, err := r.fused(x, g, out, lse, slope)
+		if !errors.Is(err, jit.ErrUnsupported) {
+			return sums, err
+		}
+		fellBack(err)
+	}
+	return r.inBlocks(x, g, out, lse, slope)
 }
 
 // inBlocks returns gradients that operations of tensors compute, block by block.
@@ -128,20 +139,22 @@ func (r *recomputed) block(b block, x, sums operands, g, out, lse, slope *tensor
 	raw := p.capped(p.products(b, x))
 	lse = finite(lse)
 	probs := p.masked(b, x, raw).Sub(lse).Exp()
-	less := g.Cast(p.acc).Mul(out.Cast(p.acc)).SumKeep(-1)
+	delta := g.Cast(p.acc).Mul(out.Cast(p.acc)).SumKeep(-1)
 	if slope != nil {
-		less = less.Sub(rows(slope))
+		delta = delta.Sub(rows(slope))
 	}
 	flat := func(t *tensor.Tensor) *tensor.Tensor {
 		return t.Cast(p.q.DType()).Reshape(b.batches, p.hkv, p.g*b.rows, t.Size(-1))
 	}
 	gf := flat(g)
-	ds := gf.MatMulAs(x.v.T(), p.acc).Reshape(probs.Shape()...).Sub(less).Mul(probs)
+	ds := gf.MatMulAs(x.v.T(), p.acc)
+	ds = ds.Reshape(b.batches, p.hkv, p.g, b.rows, b.keys) // as probs, which may be an error
+	ds = ds.Sub(delta).Mul(probs)
 	var errs failures
 	errs.add(sums.v, func() *tensor.Tensor { return flat(probs).T().MatMulAs(gf, p.acc) })
 	errs.add(sums.mask, func() *tensor.Tensor { return ds })
 	errs.add(sums.slopes, func() *tensor.Tensor { return ds.Mul(p.distances(b, x.q.Device()).Abs().Cast(p.acc)).Neg() })
-	errs.add(sums.sinks, func() *tensor.Tensor { return ofSinks(x.sinks, lse, less) })
+	errs.add(sums.sinks, func() *tensor.Tensor { return ofSinks(x.sinks, lse, delta) })
 	if c := p.o.SoftCap; c != 0 {
 		ds = ds.Mul(raw.DivScalar(c).Sqr().SubFrom(1))
 	}

@@ -2,6 +2,7 @@ package attention
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/gokiln/kiln/jit"
@@ -15,9 +16,14 @@ import (
 // calls, such as those of all layers of a model, use it. Without one the function is asked for each
 // score, and no tile is left out. It is for attention in one kernel; elsewhere it does nothing, as
 // for [VarLen] and [Paged]. Goroutines may share one.
+//
+// It keeps the last 32 tables: decoding, where each step has more keys, makes a new one at each. A
+// call in [tensor.Device.Capture] uses a table that is there, and else has each launch of the graph
+// compute one that is not kept: call it once before.
 type BlockMask struct {
 	mu     sync.Mutex
 	tables map[blockKey]*tensor.Tensor
+	kept   []blockKey // of the tables, the oldest first
 }
 
 // blockKey is what a table depends on.
@@ -48,11 +54,25 @@ func (m *BlockMask) table(in *opsattention.Problem, p *problem) (*tensor.Tensor,
 	if err := opsattention.Seen(d.Stream(), view(t), in); err != nil {
 		return nil, err
 	}
+	if !d.Stream().Capturing() { // nothing is in it before the graph is launched
+		m.keep(key, t)
+	}
+	return t, nil
+}
+
+// maxTables is how many tables a BlockMask keeps.
+const maxTables = 32
+
+// keep keeps a table, and forgets the first of too many.
+func (m *BlockMask) keep(key blockKey, t *tensor.Tensor) {
 	if m.tables == nil {
 		m.tables = map[blockKey]*tensor.Tensor{}
 	}
+	if m.kept = append(m.kept, key); len(m.kept) > maxTables {
+		delete(m.tables, m.kept[0])
+		m.kept = slices.Delete(m.kept, 0, 1)
+	}
 	m.tables[key] = t
-	return t, nil
 }
 
 // withFunctions gives a problem for the kernel the functions of the options.

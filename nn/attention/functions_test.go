@@ -136,11 +136,67 @@ func TestBlockMask(t *testing.T) {
 		// Keys 128 to 191 are a tile. Queries from 200 on see none of them.
 		require.NoError(t, bad.SliceSet(tensor.Zeros(d, tensor.F32, 1, 2, 64, 8).AddScalar(math.NaN()), 2, 128))
 		from := func(x *tensor.Tensor) *tensor.Tensor { return x.Narrow(2, 300, 340) }
+		var first *tensor.Tensor
 		for range 2 {
 			same(t, from(want), from(SDPA(q, k, bad, o)), 0)
 			require.Len(t, blocks.tables, 1)
+			for _, table := range blocks.tables {
+				if first == nil {
+					first = table
+				}
+				require.Same(t, first, table, "the table was computed again")
+			}
 		}
 		require.NoError(t, SDPA(q.Narrow(2, 0, 100), k, v, o).Err())
 		require.Len(t, blocks.tables, 2)
+	}
+}
+
+// TestBlockMaskCaptured has a call between a capture, which computes nothing, and the first launch
+// of the graph: a table of the graph has no numbers yet.
+func TestBlockMaskCaptured(t *testing.T) {
+	fuse(t)
+	d := open(t, "auto")
+	q, k, v := qkv(d, 1, 4, 2, 130, 130, 8)
+	var blocks BlockMask
+	o := Options{MaskFunc: documents, BlockMask: &blocks}
+	want := SDPA(q, k, v, Options{MaskFunc: documents})
+	var y *tensor.Tensor
+	g, err := d.Capture(func() error {
+		y = SDPA(q, k, v, o)
+		return y.Err()
+	})
+	require.NoError(t, err)
+	require.Empty(t, blocks.tables)
+	same(t, want, SDPA(q, k, v, o), 0)
+	require.Len(t, blocks.tables, 1)
+	require.NoError(t, g.Launch())
+	same(t, want, y, 0)
+	require.NoError(t, g.Close())
+	g, err = d.Capture(func() error { // with a table that is there
+		y = SDPA(q, k, v, o)
+		return y.Err()
+	})
+	require.NoError(t, err)
+	require.NoError(t, g.Launch())
+	same(t, want, y, 0)
+	require.NoError(t, g.Close())
+}
+
+// TestBlockMaskBound has more sizes than there are tables, as decoding has.
+func TestBlockMaskBound(t *testing.T) {
+	fuse(t)
+	d := open(t, "auto")
+	q, k, v := qkv(d, 1, 1, 1, 1, maxTables+2, 8)
+	var blocks BlockMask
+	for n := range maxTables + 2 {
+		k, v := k.Narrow(2, 0, n+1), v.Narrow(2, 0, n+1)
+		got := SDPA(q, k, v, Options{MaskFunc: documents, BlockMask: &blocks})
+		same(t, SDPA(q, k, v, Options{MaskFunc: documents}), got, 0)
+		require.Len(t, blocks.tables, min(n+1, maxTables))
+		require.Len(t, blocks.kept, min(n+1, maxTables))
+	}
+	for key := range blocks.tables {
+		require.Greater(t, key.kv, 2, "the oldest are gone")
 	}
 }

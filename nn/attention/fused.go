@@ -2,6 +2,7 @@ package attention
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
@@ -13,6 +14,10 @@ import (
 var fusing = func(p *problem) bool {
 	return opsattention.Fits(p.q.Device().Runtime(), p.q.DType())
 }
+
+// fellBack is told why kernels that were to be taken are not, and operations compute instead; tests
+// that mean the kernels change it.
+var fellBack = func(error) {}
 
 // fuses reports whether a problem and its gradients are computed by kernels: those of gradients
 // have no functions of positions.
@@ -30,32 +35,53 @@ func (p *problem) fusesForward() bool {
 func (p *problem) fused() (out, lse *tensor.Tensor, ok bool) {
 	copied := *p
 	copied.q, copied.k, copied.v = p.q.Contiguous(), contiguousRows(p.k), contiguousRows(p.v)
-	for _, t := range []*tensor.Tensor{copied.q, copied.k, copied.v} {
-		if t.Err() != nil {
-			return t, t, true
-		}
-	}
-	d := p.q.Device()
-	out = tensor.Empty(d, p.q.DType(), p.b, p.hkv, p.g, p.s, p.dv)
-	lse = tensor.Empty(d, p.acc, p.b, p.hkv, p.g, p.s)
-	if err := errors.Join(out.Err(), lse.Err()); err != nil {
-		bad := tensor.Fail("sdpa", err)
+	return copied.run("sdpa", copied.forKernels())
+}
+
+// run runs the kernel for a problem of contiguous queries and rows of keys and values, which in is
+// as package ops has it. The result has the shape of the queries but for the last size, dv, and the
+// log-sum-exps have no last dimension.
+func (p *problem) run(op string, in *opsattention.Problem) (out, lse *tensor.Tensor, ok bool) {
+	fail := func(err error) (out, lse *tensor.Tensor, ok bool) {
+		bad := tensor.Fail(op, err)
 		return bad, bad, true
 	}
-	in := copied.forKernels()
-	err := copied.withFunctions(in)
+	if err := failure(p.list()...); err != nil {
+		return fail(err)
+	}
+	d, rows := p.q.Device(), p.q.Shape()[:p.q.Rank()-1]
+	out = tensor.Empty(d, p.q.DType(), append(slices.Clone(rows), p.dv)...)
+	lse = tensor.Empty(d, p.acc, rows...)
+	if err := failure(out, lse); err != nil {
+		return fail(err)
+	}
+	err := p.withFunctions(in)
 	if err == nil {
 		err = opsattention.Forward(d.Stream(), view(out), view(lse), in)
 	}
 	switch {
 	case errors.Is(err, jit.ErrUnsupported):
+		fellBack(err)
 		return nil, nil, false
 	case err != nil:
-		bad := tensor.Fail("sdpa", err)
-		return bad, bad, true
+		return fail(err)
 	}
-	return out, lse, true
+	from := p.list()
+	return tensor.ApplyN(computed{op, out}, from...), tensor.ApplyN(computed{op, lse}, from...), true
 }
+
+// computed is an operation of which a kernel has computed the result: it has the scope of the
+// operands and their mark of [tensor.Tensor.NoGrad], as those of operations have.
+type computed struct {
+	op  string
+	out *tensor.Tensor
+}
+
+// Name is that of the operation in errors.
+func (c computed) Name() string { return c.op }
+
+// Forward returns what was computed.
+func (c computed) Forward(...*tensor.Tensor) *tensor.Tensor { return c.out }
 
 // forKernels returns a problem as package ops has it, of contiguous queries and rows of keys and
 // values.

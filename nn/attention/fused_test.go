@@ -7,11 +7,16 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
-// fuse has the kernel be taken for all that it can compute.
-func fuse(t *testing.T) {
-	was := fusing
-	t.Cleanup(func() { fusing = was })
-	fusing = func(*problem) bool { return true }
+// fuse has the kernel be taken for all of the test, which fails where operations compute instead.
+func fuse(t *testing.T) { t.Cleanup(byKernels(t, true)) }
+
+// byKernels has kernels be taken or not until end is called. The test fails if they are to be taken
+// and refuse.
+func byKernels(t *testing.T, yes bool) (end func()) {
+	was, fell := fusing, fellBack
+	fusing = func(*problem) bool { return yes }
+	fellBack = func(err error) { t.Helper(); t.Errorf("operations compute, not the kernel: %v", err) }
+	return func() { fusing, fellBack = was, fell }
 }
 
 func TestGoldenFused(t *testing.T) {
@@ -39,12 +44,12 @@ func TestFusedTiles(t *testing.T) {
 			sinks := tensor.Randn(d, tensor.F32, 0, 1, 4)
 			mask := tensor.Rand(d, tensor.F32, 0, 1, 4, 1, n.kv).GtScalar(0.2)
 			for _, o := range []Options{{}, {Causal: true, Sinks: sinks}, {Window: &Window{Left: 9, Right: 30}, Mask: mask}} {
-				was := fusing
-				fusing = func(*problem) bool { return false }
+				end := byKernels(t, false)
 				want, wantLSE := SDPAWithLSE(q, k, v, o)
-				fusing = func(*problem) bool { return true }
+				end()
+				end = byKernels(t, true)
 				got, gotLSE := SDPAWithLSE(q, k, v, o)
-				fusing = was
+				end()
 				same(t, want, got, 2e-5)
 				same(t, wantLSE.Clamp(-1e30, 1e30), gotLSE.Clamp(-1e30, 1e30), 2e-5)
 			}

@@ -57,9 +57,7 @@ func TestFusedGradients(t *testing.T) {
 			} {
 				some := (i + j) % 4 // 3 are all of them
 				gradients := func(yes bool) (list []*tensor.Tensor) {
-					was := fusing
-					fusing = func(*problem) bool { return yes }
-					defer func() { fusing = was }()
+					defer byKernels(t, yes)()
 					in := []*tensor.Tensor{q, k, v, o.Sinks}
 					for i, x := range in {
 						if x != nil && (i == some || some == 3) {
@@ -107,5 +105,46 @@ func TestFusedPeak(t *testing.T) {
 	require.Less(t, d.PeakBytes()-before, int64(5*4*1024*16)) // three gradients are 3/5 of it
 	for _, x := range vars {
 		require.NoError(t, grads.Of(x).Err())
+	}
+}
+
+// TestGradientsOfChanged has operands change between a result and its gradients, of one operand or
+// another: that is an error for each that is wanted and needs them, by kernels and in blocks.
+func TestGradientsOfChanged(t *testing.T) {
+	defer func(n int) { maxScores = n }(maxScores)
+	maxScores = 24
+	d := open(t, "auto")
+	names := []string{"queries", "keys", "values", "mask", "slopes", "sinks"}
+	for _, yes := range []bool{true, false} {
+		for changed, name := range names {
+			for _, wanted := range []int{0, 1, 2, 5} {
+				end := byKernels(t, yes)
+				q, k, v := qkv(d, 1, 2, 1, 5, 7, 8)
+				in := []*tensor.Tensor{q, k, v, tensor.Zeros(d, tensor.F32, 5, 7),
+					tensor.Ones(d, tensor.F32, 2), tensor.Ones(d, tensor.F32, 2)}
+				needed := changed < 5
+				switch {
+				case wanted == 5:
+					needed = yes || changed == 5
+				case wanted == 2 && changed == 2:
+					needed = yes
+				}
+				in[wanted] = tensor.NewVar(in[wanted]).Tensor()
+				y := SDPA(in[0], in[1], in[2], Options{Mask: in[3], ALiBi: in[4], Sinks: in[5]})
+				grads, err := y.Backward()
+				require.NoError(t, err)
+				require.NoError(t, grads.Of(in[wanted]).Err())
+				require.NoError(t, in[changed].Assign(in[changed].Detach().MulScalar(2)))
+				grads, err = y.Backward()
+				end()
+				if !needed {
+					require.NoError(t, err, "%s changed, of %s wanted", name, names[wanted])
+					continue
+				}
+				require.ErrorIs(t, err, tensor.ErrChanged, "%s changed, of %s wanted, kernels: %v",
+					name, names[wanted], yes)
+				require.Nil(t, grads)
+			}
+		}
 	}
 }

@@ -1,10 +1,8 @@
 package attention
 
 import (
-	"errors"
 	"slices"
 
-	"github.com/gokiln/kiln/jit"
 	opsattention "github.com/gokiln/kiln/ops/attention"
 	"github.com/gokiln/kiln/tensor"
 )
@@ -34,7 +32,10 @@ func (c *Paged) onePaged(op string, q *tensor.Tensor, list []*Sequence, o Option
 		in.Sequences = append(in.Sequences, opsattention.Sequence{Key: len(in.Pages), Keys: s.n})
 		in.Pages = append(in.Pages, s.pages...)
 	}
-	return p.launch(op, in, []int{p.b, p.hkv, p.g, p.s}, len(list), p.hkv*p.g, p.s, p.dv)
+	if out, ok = p.launch(op, in); !ok {
+		return nil, false
+	}
+	return out.Reshape(len(list), p.hkv*p.g, p.s, p.dv), true
 }
 
 // oneVarLen is [VarLen] by one kernel for all sequences. It reports false where there is none.
@@ -51,6 +52,9 @@ func oneVarLen(op string, q, k, v *tensor.Tensor, endsQ, endsK []int, o Options)
 	if p.g*q.Size(0)*p.d*p.dv == 0 || k.Size(0) == 0 || !p.fusesSequences(q, k, v) {
 		return nil, false
 	}
+	if q.Device().Stream().Capturing() {
+		return nil, false // a graph cannot hold the copy of the table of sequences
+	}
 	if slopes != nil && slopes.Rank() == 2 {
 		p.slopes = slopes.Cast(p.acc).Reshape(slopes.Size(0), p.hkv, p.g, 1, 1)
 	}
@@ -64,30 +68,16 @@ func oneVarLen(op string, q, k, v *tensor.Tensor, endsQ, endsK []int, o Options)
 			Query: endsQ[i], Queries: endsQ[i+1] - endsQ[i], Key: endsK[i], Keys: endsK[i+1] - endsK[i],
 		})
 	}
-	if out, ok = p.launch(op, in, []int{p.hkv, tokens, p.g}, p.hkv, tokens, p.g, p.dv); !ok {
+	if out, ok = p.launch(op, in); !ok {
 		return nil, false
 	}
 	return out.Transpose(0, 1).Reshape(tokens, p.hkv*p.g, p.dv), true
 }
 
-// launch runs the kernel for a problem of sequences, with log-sum-exps and a result of such shapes.
-func (p *problem) launch(op string, in *opsattention.Problem, logs []int, shape ...int) (out *tensor.Tensor, ok bool) {
-	q, k, v := p.q.Contiguous(), contiguousRows(p.k), contiguousRows(p.v)
-	d := q.Device()
-	out, lse := tensor.Empty(d, q.DType(), shape...), tensor.Empty(d, p.acc, logs...)
-	if err := errors.Join(q.Err(), k.Err(), v.Err(), out.Err(), lse.Err()); err != nil {
-		return tensor.Fail(op, err), true
-	}
-	in.Q, in.K, in.V = view(q), view(k), view(v)
-	err := p.withFunctions(in)
-	if err == nil {
-		err = opsattention.Forward(d.Stream(), view(out), view(lse), in)
-	}
-	switch {
-	case errors.Is(err, jit.ErrUnsupported):
-		return nil, false
-	case err != nil:
-		return tensor.Fail(op, err), true
-	}
-	return out, true
+// launch runs the kernel for a problem of sequences.
+func (p *problem) launch(op string, in *opsattention.Problem) (out *tensor.Tensor, ok bool) {
+	p.q, p.k, p.v = p.q.Contiguous(), contiguousRows(p.k), contiguousRows(p.v)
+	in.Q, in.K, in.V = view(p.q), view(p.k), view(p.v)
+	out, _, ok = p.run(op, in)
+	return out, ok
 }

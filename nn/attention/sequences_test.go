@@ -15,10 +15,10 @@ import (
 // taken.
 func both(t *testing.T, f func() *tensor.Tensor) (want, got *tensor.Tensor) {
 	t.Helper()
-	was := fusing
-	defer func() { fusing = was }()
-	fusing = func(*problem) bool { return false }
+	end := byKernels(t, false)
 	want = f()
+	end()
+	defer byKernels(t, true)()
 	asked := false
 	fusing = func(*problem) bool { asked = true; return true }
 	got = f()
@@ -94,17 +94,78 @@ func TestLengths(t *testing.T) {
 		in.Sequences = []opsattention.Sequence{{Keys: 150}, {Key: 30, Keys: 77}, {Key: 150}, {Key: 149, Keys: 1}}
 		for _, units := range []int{1, 30} {
 			end := pretend.Be(func(info *runtime.Info) { info.Units = units })
-			got, ok := p.launch("sdpa", in, []int{4, 2, 2, 20}, 4, 4, 20, 16)
+			got, ok := p.launch("sdpa", in)
 			end()
 			require.True(t, ok)
 			for i, s := range in.Sequences {
 				of := func(x *tensor.Tensor) *tensor.Tensor { return x.Get(i).Narrow(1, s.Key, s.Keys) }
-				same(t, SDPA(q.Get(i), of(k), of(v), o), got.Get(i), 2e-5)
+				same(t, SDPA(q.Get(i), of(k), of(v), o), got.Get(i).Flatten(0, 1), 2e-5)
 			}
 		}
 		in.Sequences[1].Keys = 121
-		bad, ok := p.launch("sdpa", in, []int{4, 2, 2, 20}, 4, 4, 20, 16)
+		bad, ok := p.launch("sdpa", in)
 		require.True(t, ok)
 		require.ErrorContains(t, bad.Err(), "sequence 1: 121 keys from 30 on, there are 150")
+	}
+}
+
+// TestCapturedVarLen has sequences in a graph, which cannot hold the copy of their table.
+func TestCapturedVarLen(t *testing.T) {
+	fuse(t)
+	d := open(t, "auto")
+	q, k := tensor.Randn(d, tensor.F32, 0, 1, 9, 4, 8), tensor.Randn(d, tensor.F32, 0, 1, 9, 2, 8)
+	ends := []int{0, 4, 9}
+	want := VarLen(q, k, k, ends, ends, Options{Causal: true})
+	var y *tensor.Tensor
+	g, err := d.Capture(func() error {
+		y = VarLen(q, k, k, ends, ends, Options{Causal: true})
+		return y.Err()
+	})
+	require.NoError(t, err)
+	require.NoError(t, g.Launch())
+	same(t, want, y, 2e-5)
+	require.NoError(t, g.Close())
+}
+
+// TestMarks has results of kernels in the scope of their operands, and with their mark of NoGrad.
+func TestMarks(t *testing.T) {
+	d := open(t, "auto")
+	x := tensor.Randn(d, tensor.F32, 0, 1, 9, 2, 8)
+	c, err := NewPaged(d, tensor.F32, Pages{Count: 4, Tokens: 8, Heads: 2, KeySize: 8, ValueSize: 8})
+	require.NoError(t, err)
+	one := c.Open()
+	require.NoError(t, one.Append(x.Transpose(0, 1), x.Transpose(0, 1)))
+	w := tensor.NewVar(x).Tensor()
+	for name, f := range map[string]func(q *tensor.Tensor) []*tensor.Tensor{
+		"one": func(q *tensor.Tensor) []*tensor.Tensor {
+			y, lse := SDPAWithLSE(q, x, x, Options{})
+			return []*tensor.Tensor{y, lse}
+		},
+		"packed": func(q *tensor.Tensor) []*tensor.Tensor {
+			return []*tensor.Tensor{VarLen(q, x, x, []int{0, 4, 9}, []int{0, 4, 9}, Options{})}
+		},
+		"paged": func(q *tensor.Tensor) []*tensor.Tensor {
+			return []*tensor.Tensor{c.Attend(q.Transpose(0, 1).Unsqueeze(0), []*Sequence{one}, Options{})}
+		},
+		"recorded": func(q *tensor.Tensor) []*tensor.Tensor {
+			y, lse := SDPAWithLSE(q, w, w, Options{})
+			return []*tensor.Tensor{y, lse}
+		},
+	} {
+		for _, yes := range []bool{true, false} {
+			end := byKernels(t, yes)
+			for _, y := range f(x.NoGrad()) {
+				require.NoError(t, y.Err(), name)
+				require.False(t, y.Mul(w.Sum()).RequiresGrad(), "%s by kernels: %v", name, yes)
+			}
+			s := tensor.OpenScope()
+			of := f(x.In(s))
+			require.NoError(t, s.Close())
+			for i, y := range of {
+				_, err := y.Float64s()
+				require.ErrorIs(t, err, tensor.ErrFreed, "%s %d by kernels: %v", name, i, yes)
+			}
+			end()
+		}
 	}
 }

@@ -31,11 +31,10 @@ func TestFusedSplits(t *testing.T) {
 // one takes, 0 for as many as there are.
 func plain(t *testing.T, q, k, v *tensor.Tensor, o Options, threads int) {
 	t.Helper()
-	was := fusing
-	defer func() { fusing = was }()
-	fusing = func(*problem) bool { return false }
+	end := byKernels(t, false)
 	want, wantLSE := SDPAWithLSE(q, k, v, o)
-	fusing = func(*problem) bool { return true }
+	end()
+	defer byKernels(t, true)()
 	defer pretend.Be(func(info *runtime.Info) {
 		if info.Units = 24; threads > 0 {
 			info.ThreadsPerUnit = threads
