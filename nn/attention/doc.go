@@ -24,9 +24,9 @@
 // sums stay in the registers of one kernel, see package ops/attention: for few queries and many
 // keys with several blocks that share these, for [VarLen] and [Paged] in one launch for all
 // sequences, of which pages are read where they are. Gradients of queries, keys, values and sinks
-// are kernels there, too, which add up in the same order at each run. Elsewhere attention is made of
-// operations of package tensor. Dropout, and gradients of packed sequences, of masks, of slopes and
-// with functions, always are.
+// are kernels there, too, which add up in the same order at each run. Elsewhere attention is made
+// of operations of package tensor. Dropout, and gradients of packed sequences and with functions,
+// always are; where a mask or slopes have a gradient, all gradients of the call are.
 //
 // Scores, softmax and sums of float16 and bfloat16 are in float32. Scores of all queries are never
 // in memory at once where there are many: blocks of queries come one after the other, and gradients

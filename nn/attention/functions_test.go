@@ -89,11 +89,32 @@ func TestFusedFunctions(t *testing.T) {
 		for _, n := range []struct{ s, kv, units, threads int }{{37, 330, 1, 0}, {2, 1500, 40, 512}} {
 			q, k, v := qkv(d, 1, 4, 2, n.s, n.kv, 16)
 			var blocks BlockMask
-			for _, o := range []Options{{MaskFunc: documents}, {ScoreFunc: steep, Causal: true}, {MaskFunc: documents, BlockMask: &blocks},
-				{MaskFunc: documents, BlockMask: &blocks, ScoreFunc: steep, Window: &Window{Left: 133, Right: 40}}, {MaskFunc: prefixMask, BlockMask: &blocks}} {
+			slopes := tensor.Rand(d, tensor.F32, 0, 0.3, 4)
+			for _, o := range []Options{
+				{MaskFunc: documents}, {ScoreFunc: steep, Causal: true}, {MaskFunc: documents, BlockMask: &blocks},
+				{MaskFunc: documents, BlockMask: &blocks, ScoreFunc: steep, Window: &Window{Left: 133, Right: 40}},
+				{MaskFunc: prefixMask, BlockMask: &blocks}, {ScoreFunc: steep, SoftCap: 2, ALiBi: slopes},
+			} {
 				plain(t, q, k, v, o, n.threads)
 			}
 			require.Len(t, blocks.tables, 2, "one for each function")
+		}
+	}
+}
+
+// TestOrder has the score of one query and two keys: ScoreFunc is of the capped products, and ALiBi
+// is added behind it. Scores are 1.5·2·tanh(2·1/2) − 0.125 − 0.5 and 1.5·2·tanh(2·3/2).
+func TestOrder(t *testing.T) {
+	for _, device := range []string{"auto", "cpu:interp"} {
+		d := open(t, device)
+		q, k := tensor.From(d, []float32{2}, 1, 1, 1), tensor.From(d, []float32{1, 3}, 1, 2, 1)
+		o := Options{Scale: 1, ScoreFunc: steep, SoftCap: 2, ALiBi: tensor.From(d, []float32{0.5})}
+		for _, yes := range []bool{true, false} {
+			end := byKernels(t, yes)
+			out, lse := SDPAWithLSE(q, k, k, o)
+			end()
+			require.InDelta(t, 3.2207907723823, list(t, lse)[0], 1e-6, "log(e^1.6597824679 + e^2.9851642611)")
+			require.InDelta(t, 2.5801514063283, list(t, out)[0], 1e-6)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (r *recomputed) fused(x operands, g, out, lse, slope *tensor.Tensor) (sums 
 	out = out.In(s).Cast(p.q.DType()).Contiguous()
 	delta := lse.EmptyLike()
 	if slope != nil {
-		slope = slope.In(s).Contiguous()
+		slope = slope.In(s).Squeeze(-1).Contiguous()
 	}
 	if r.needs.q != nil {
 		sums.q = x.q.EmptyLike()

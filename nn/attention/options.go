@@ -28,7 +28,7 @@ type Options struct {
 	// positions (the mask_mod of FlexAttention). It is a literal or a function of a package, which
 	// is compiled for the device as those of [tensor.Map] are, and nil for none:
 	//
-	//	MaskFunc: func(query, key int32) bool { return key <= query || key < 16 } // causal, with a prefix
+	//	MaskFunc: func(query, key int32) bool { return key <= query || key < 16 } // causal, prefix
 	MaskFunc func(query, key int32) bool
 
 	// BlockMask keeps which tiles of keys MaskFunc leaves out, for calls that follow. It is nil for
@@ -39,7 +39,7 @@ type Options struct {
 	// FlexAttention), in float32: a literal or a function of a package, as MaskFunc is, and nil for
 	// none. Queries of type F64 are an error of kind ErrDType.
 	//
-	//	ScoreFunc: func(score float32, query, key int32) float32 { return score - 0.1*float32(query-key) }
+	//	ScoreFunc: func(s float32, query, key int32) float32 { return s - 0.1*float32(query-key) }
 	//
 	// ScoreGrad is its derivative by the score, which gradients of queries and keys need: without
 	// one they are errors of kind ErrNoGradient. Gradients of attention with a ScoreFunc are those

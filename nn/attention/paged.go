@@ -75,8 +75,8 @@ func (s *Sequence) Close() {
 // it was. While a graph is captured it is one of kind [runtime.ErrCapturing], as of [Cache.Append].
 func (s *Sequence) Append(k, v *tensor.Tensor) error { return s.append(k, v, nil) }
 
-// AppendRotated is [Sequence.Append] of keys that are turned by their positions, which begin with
-// [Sequence.Len]: one kernel turns those of a page and stores them there.
+// AppendRotated is [Sequence.Append] of keys that are rotated by their positions, which begin
+// with [Sequence.Len]: one kernel rotates those of a page and stores them there.
 func (s *Sequence) AppendRotated(k, v *tensor.Tensor, r Rotation) error { return s.append(k, v, &r) }
 
 func (s *Sequence) append(k, v *tensor.Tensor, r *Rotation) error {
@@ -107,7 +107,7 @@ func (s *Sequence) append(k, v *tensor.Tensor, r *Rotation) error {
 	return nil
 }
 
-// put copies m tokens of t from at on, turned if there is a rotation, to token to of the sequence
+// put copies m tokens of t from at on, rotated if there is a rotation, to token to of the sequence
 // and those behind it, which are in one page.
 func (s *Sequence) put(pool, t *tensor.Tensor, to, at, m int, r *Rotation) error {
 	page := pool.Get(int(s.pages[to/s.in.of.Tokens])).Narrow(0, to%s.in.of.Tokens, m)
@@ -145,7 +145,8 @@ func (c *Paged) check(k, v *tensor.Tensor) error {
 }
 
 // Attend is attention of the last queries of some sequences, (sequences, heads, queries, KeySize),
-// with all that is in each: (sequences, heads, queries, ValueSize). Options are as for [VarLen].
+// with all that is in each: (sequences, heads, queries, ValueSize). Options are as for [VarLen]. A
+// graph cannot hold it, see [tensor.Device.Capture]: the list of the pages comes from the host.
 func (c *Paged) Attend(q *tensor.Tensor, list []*Sequence, o Options) *tensor.Tensor {
 	const op = "sdpa paged"
 	if err := c.checkQueries(q, list, &o); err != nil {
@@ -171,13 +172,17 @@ func (c *Paged) checkQueries(q *tensor.Tensor, list []*Sequence, o *Options) err
 		return err
 	}
 	if q.Rank() != 4 || q.Size(0) != len(list) || len(list) == 0 {
-		return fmt.Errorf("%w: queries %v of %d sequences, want (sequences, heads, queries, size)", tensor.ErrShape, q.Shape(), len(list))
+		return fmt.Errorf("%w: queries %v of %d sequences, want (sequences, heads, queries, size)",
+			tensor.ErrShape, q.Shape(), len(list))
 	}
 	if o.Mask != nil {
 		return fmt.Errorf("%w: a mask of sequences in pages", tensor.ErrArgument)
 	}
 	if a := o.ALiBi; a != nil && a.Rank() == 2 && a.Size(0) != len(list) {
 		return fmt.Errorf("%w: ALiBi slopes %v of %d sequences", tensor.ErrShape, a.Shape(), len(list))
+	}
+	if s := o.Sinks; s != nil && s.Rank() != 1 {
+		return fmt.Errorf("%w: sinks %v of sequences in pages, want (heads)", tensor.ErrShape, s.Shape())
 	}
 	for i, s := range list {
 		if s == nil || s.in != c {

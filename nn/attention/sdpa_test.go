@@ -237,8 +237,8 @@ func TestLogSumExp(t *testing.T) {
 	same(t, want, a.Mul(weight(la)).Add(b.Mul(weight(lb))), 1e-5)
 }
 
-// A mask by a function is that of the numbers that it returns, whatever else leaves out keys, in one
-// block and in several, with gradients and log-sum-exps. Some queries attend to nothing.
+// A mask by a function is that of the numbers that it returns, whatever else leaves out keys, in
+// one block and in several, with gradients and log-sum-exps. Some queries attend to nothing.
 func TestMaskFunc(t *testing.T) {
 	d := open(t, "auto")
 	const s, kv = 7, 9
@@ -274,5 +274,6 @@ func TestMaskFunc(t *testing.T) {
 	}
 }
 
-// prefixMask attends to the first two tokens and to those behind the query, but none from position 8.
+// prefixMask attends to the first two tokens and to those behind the query, but none from position
+// 8 on.
 func prefixMask(query, key int32) bool { return query < 8 && (key < 2 || key >= query) }

@@ -57,6 +57,13 @@ func TestFusedPaged(t *testing.T) {
 			}
 			end()
 			require.ErrorIs(t, c.Attend(q.Narrow(3, 0, 5), list, Options{}).Err(), tensor.ErrShape)
+			for _, yes := range []bool{true, false} {
+				end := byKernels(t, yes)
+				err := c.Attend(q, list, Options{Sinks: slopes}).Err()
+				end()
+				require.ErrorIs(t, err, tensor.ErrShape)
+				require.ErrorContains(t, err, "sinks [5, 4] of sequences in pages, want (heads)")
+			}
 		}
 	}
 }

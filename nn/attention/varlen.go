@@ -12,6 +12,9 @@ import (
 // not including, ends[i+1] of endsQ, and likewise the keys and values of endsK: each begins with 0
 // and ends with the number of tokens. Queries attend to keys of their sequence alone.
 //
+// In [tensor.Device.Capture] each sequence is computed by itself, as a graph cannot hold a table of
+// them.
+//
 // Options are as for [SDPA], with positions in each sequence. ALiBi has slopes for the heads, or
 // (sequences, heads). A mask is an error of kind ErrArgument, ends that do not fit one of kind
 // ErrShape.

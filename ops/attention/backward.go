@@ -10,7 +10,6 @@ import (
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/attention/kernels"
 	"github.com/gokiln/kiln/ops/dtype"
-	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -32,44 +31,16 @@ type Gradients struct {
 	Delta ops.View // what [Delta] stores, of the same shape
 }
 
-// check checks the operands of [Backward] against those of the problem.
-func (g *Gradients) check(p *Problem) error {
-	q, v := p.Q.Layout.Shape(), p.V.Layout.Shape()
-	d, sum := p.Q.DType, p.Q.DType.Compute()
-	for _, c := range []struct {
-		name  string
-		v     ops.View
-		d     dtype.DType
-		shape layout.Shape
-		may   bool // be left out
-	}{
-		{"gradient of the queries", g.Q, d, q, true},
-		{"gradient of the keys", g.K, d, p.K.Layout.Shape(), true},
-		{"gradient of the values", g.V, d, v, g.K.DType == 0},
-		{"gradient of the result", g.Out, d, append(slices.Clone(q[:4]), v[3]), false},
-		{"log-sum-exp", g.LSE, sum, q[:4], false},
-		{"delta", g.Delta, sum, q[:4], false},
-	} {
-		switch {
-		case c.may && c.v.DType == 0:
-		case c.v.DType != c.d:
-			return fmt.Errorf("attention: %w: the %s is of type %v, want %v", ops.ErrDType, c.name, c.v.DType, c.d)
-		case !slices.Equal(c.v.Layout.Shape(), c.shape) || !c.v.Layout.IsContiguous():
-			return fmt.Errorf("attention: %w: the %s is %v, want %v, contiguous", layout.ErrShape, c.name, c.v.Layout, c.shape)
-		}
-	}
-	return nil
-}
-
 // deltaWarps is how many rows a block reduces at a time where blocks have several warps.
 const deltaWarps = 8
 
 // Delta stores the sum of each row of grad·result, (…, rows, dv), less the gradient of the row's
 // log-sum-exp, ofLSE (…, rows), which has no type if there is none. All of them are contiguous;
-// out, (…, rows), and ofLSE are of the type that sums are in. A gradient of another type than the result is an error of
-// kind ErrDType of package ops. Sinks have the gradients −exp(sink − LSE)·delta.
+// out, (…, rows), and ofLSE are of the type that sums are in. Other types and shapes are errors of
+// the kinds ErrDType of package ops and ErrShape and ErrRank of package layout. Sinks have the
+// gradients −exp(sink − LSE)·delta.
 func Delta(s *runtime.Stream, out, grad, result, ofLSE ops.View) error {
-	if err := ops.SameType("delta", grad, result); err != nil {
+	if err := checkDelta(out, grad, result, ofLSE); err != nil {
 		return fmt.Errorf("attention: %w", err)
 	}
 	shape := result.Layout.Shape()
@@ -87,7 +58,8 @@ func Delta(s *runtime.Stream, out, grad, result, ofLSE ops.View) error {
 	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks}, Threads: runtime.Dim3{X: warps * info.WarpSize}}
 	d, sum := result.DType, result.DType.Compute()
 	hs := [4]runtime.SliceHeader{out.Header(), grad.Header(), result.Header(), header(ofLSE)}
-	return delta.Launch(s, ops.TypeArgs{T: d}, g, ops.SliceArg(sum, &hs[0]), ops.SliceArg(d, &hs[1]), ops.SliceArg(d, &hs[2]), ops.SliceArg(sum, &hs[3]),
+	return delta.Launch(s, ops.TypeArgs{T: d}, g,
+		ops.SliceArg(sum, &hs[0]), ops.SliceArg(d, &hs[1]), ops.SliceArg(d, &hs[2]), ops.SliceArg(sum, &hs[3]),
 		rows, n, dsl.ConstBool(ofLSE.DType != 0))
 }
 
@@ -95,17 +67,21 @@ func Delta(s *runtime.Stream, out, grad, result, ofLSE ops.View) error {
 // each computed by one block, in an order that is always the same. Those of masks, slopes and sinks
 // are not its business: [Delta] says what sinks have. What it has no kernel or too little shared
 // memory for is an error of kind [jit.ErrUnsupported], and operands of other types or shapes are
-// errors of the kinds ErrDType of package ops and ErrShape of package layout, before anything is
-// stored.
+// errors of the kinds ErrDType of package ops and ErrShape, ErrRank and ErrBroadcast of package
+// layout, before anything is stored.
 func Backward(s *runtime.Stream, g *Gradients, p *Problem) error {
 	if p.Sequences != nil || p.ScoreFunc != nil || p.MaskFunc != nil {
-		return fmt.Errorf("attention: %w: gradients of sequences of different lengths, and with functions of scores and masks", jit.ErrUnsupported)
+		return fmt.Errorf("attention: %w: gradients of sequences of different lengths, and with functions"+
+			" of scores and masks", jit.ErrUnsupported)
+	}
+	if err := p.check(); err != nil {
+		return fmt.Errorf("attention: %w", err)
 	}
 	if !p.Q.Layout.IsContiguous() || !p.lines() {
 		return fmt.Errorf("attention: %w: operands are not contiguous along their last dimension", jit.ErrUnsupported)
 	}
-	if err := g.check(p); err != nil {
-		return err
+	if err := p.checkGradients(g); err != nil {
+		return fmt.Errorf("attention: %w", err)
 	}
 	info := ops.DeviceInfo(s.Device())
 	byRows, err := p.backwardTiles(s.Device(), &info, queriesTiles, g)
@@ -176,7 +152,8 @@ func (p *Problem) backwardTiles(dev *runtime.Device, info *runtime.Info, table [
 			return w, nil
 		}
 	}
-	return w, fmt.Errorf("attention: %w: no tiles for gradients of heads of %d numbers, with the %d bytes of shared memory that blocks have on %s", jit.ErrUnsupported, widest, info.SharedPerBlock, info.Name)
+	return w, fmt.Errorf("attention: %w: no tiles for gradients of heads of %d numbers, with the %d bytes"+
+		" of shared memory that blocks have on %s", jit.ErrUnsupported, widest, info.SharedPerBlock, info.Name)
 }
 
 // tilesOf returns the tiles of a row and how many bytes of shared memory they need. It returns

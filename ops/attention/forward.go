@@ -63,17 +63,23 @@ const rowsOfTile = 32
 // Fits reports whether [Forward] is expected to be faster than products of matrices and a softmax.
 // On CPUs it is not: with 2 cores products that are packed for vector registers were 1.7 to 6 times
 // as fast, and 30 times for one query. Where there are fewer blocks than multiprocessors, several
-// share keys; how fast this is was not measured.
+// share keys; how fast this is was not measured. Gradients are taken from [Backward] where this is
+// true, too, and how fast they are was measured nowhere.
 func Fits(d *runtime.Device, t dtype.DType) bool {
 	info := ops.DeviceInfo(d)
 	return ops.TraitsOf(&info).BlockTiles && t.Size() == 2
 }
 
-// Forward stores the result, of the type of the queries, and the log-sum-exps, of the type that
-// sums are in; both are contiguous, as are the queries. Values of more than [MaxSize] numbers, and
-// operands whose last dimension is not contiguous, are errors of kind [jit.ErrUnsupported], and
-// sequences that the operands do not have of kind ErrShape of package layout.
+// Forward stores the result, of the type of the queries and their shape but for the size of the
+// values, and the log-sum-exps, without the last dimension, of the type that sums are in; both are
+// contiguous, as are the queries. Values of more than [MaxSize] numbers, and operands whose last
+// dimension is not contiguous, are errors of kind [jit.ErrUnsupported]. Other types and shapes, and
+// sequences that the operands do not have, are errors of the kinds ErrDType of package ops and
+// ErrShape, ErrRank and ErrBroadcast of package layout.
 func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
+	if err := p.check(); err != nil {
+		return fmt.Errorf("attention: %w", err)
+	}
 	info := ops.DeviceInfo(s.Device())
 	if !p.Q.Layout.IsContiguous() || !p.lines() {
 		return fmt.Errorf("attention: %w: operands are not contiguous along their last dimension", jit.ErrUnsupported)
@@ -82,7 +88,7 @@ func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(p.checkSequences(), p.checkFunctions(&w)); err != nil {
+	if err := errors.Join(p.checkFunctions(&w), p.checkResults(out, logs)); err != nil {
 		return fmt.Errorf("attention: %w", err)
 	}
 	problem, f, bits, bias := p.inKernel()
@@ -98,7 +104,7 @@ func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 	if blocks == 0 {
 		return nil
 	}
-	problem.Splits = splits(&info, blocks, problem.Keys, p.Q.DType.Size(), &w)
+	problem.Splits = splits(&info, blocks, attended(&problem, &f, int(w.M)), p.Q.DType.Size(), &w)
 	f.Split = problem.Splits > 1
 	numbers, err := upload(s, table)
 	if err != nil {
@@ -107,11 +113,23 @@ func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 	defer numbers.Free(s)
 	return p.inParts(s, out, logs, &problem, func(parts, logs runtime.SliceHeader) error {
 		d, sum := p.Q.DType, p.Q.DType.Compute()
-		g := runtime.Grid{Blocks: runtime.Dim3{X: blocks * problem.Splits}, Threads: runtime.Dim3{X: int(w.Down) * info.WarpSize}}
-		hs := [12]runtime.SliceHeader{out.Header(), parts, logs, p.Q.Header(), p.K.Header(), p.V.Header(), header(bits), header(p.Seen), header(bias), header(p.Slopes), header(p.Sinks), {Buf: numbers.Buf, Len: len(table)}}
+		g := runtime.Grid{
+			Blocks:  runtime.Dim3{X: blocks * problem.Splits},
+			Threads: runtime.Dim3{X: int(w.Down) * info.WarpSize},
+		}
+		hs := [12]runtime.SliceHeader{
+			out.Header(), parts, logs, p.Q.Header(), p.K.Header(), p.V.Header(), header(bits), header(p.Seen),
+			header(bias), header(p.Slopes), header(p.Sinks), {Buf: numbers.Buf, Len: len(table)},
+		}
 		scale, limit, lowest := p.numbers(sum)
-		return forward.Launch(s, ops.TypeArgs{T: d}, g, ops.SliceArg(d, &hs[0]), ops.SliceArg(sum, &hs[1]), ops.SliceArg(sum, &hs[2]), ops.SliceArg(d, &hs[3]), ops.SliceArg(d, &hs[4]), ops.SliceArg(d, &hs[5]),
-			ops.SliceArg(dtype.U8, &hs[6]), ops.SliceArg(dtype.U8, &hs[7]), ops.SliceArg(sum, &hs[8]), ops.SliceArg(sum, &hs[9]), ops.SliceArg(sum, &hs[10]), ops.SliceArg(dtype.I32, &hs[11]), problem, ops.ScalarArg(sum, &scale), ops.ScalarArg(sum, &limit), ops.ScalarArg(sum, &lowest), f, w, or(p.ScoreFunc, anyScore), or(p.MaskFunc, anyKey))
+		return forward.Launch(s, ops.TypeArgs{T: d}, g,
+			ops.SliceArg(d, &hs[0]), ops.SliceArg(sum, &hs[1]), ops.SliceArg(sum, &hs[2]),
+			ops.SliceArg(d, &hs[3]), ops.SliceArg(d, &hs[4]), ops.SliceArg(d, &hs[5]),
+			ops.SliceArg(dtype.U8, &hs[6]), ops.SliceArg(dtype.U8, &hs[7]),
+			ops.SliceArg(sum, &hs[8]), ops.SliceArg(sum, &hs[9]), ops.SliceArg(sum, &hs[10]),
+			ops.SliceArg(dtype.I32, &hs[11]), problem,
+			ops.ScalarArg(sum, &scale), ops.ScalarArg(sum, &limit), ops.ScalarArg(sum, &lowest),
+			f, w, or(p.ScoreFunc, anyScore), or(p.MaskFunc, anyKey))
 	})
 }
 
@@ -145,7 +163,8 @@ func (p *Problem) tiles(info *runtime.Info) (w kernels.ForwardTiles, err error) 
 	w.KVec = dsl.ConstBool(d%n == 0 && aligned(p.K, n))
 	w.VVec = dsl.ConstBool(dv%n == 0 && aligned(p.V, n))
 	if need := w.Shared() * size; need > info.SharedPerBlock {
-		return w, fmt.Errorf("attention: %w: a block needs %d bytes of shared memory, %s has %d", jit.ErrUnsupported, need, info.Name, info.SharedPerBlock)
+		return w, fmt.Errorf("attention: %w: a block needs %d bytes of shared memory, %s has %d",
+			jit.ErrUnsupported, need, info.Name, info.SharedPerBlock)
 	}
 	return w, nil
 }

@@ -1,6 +1,7 @@
 package attention
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/gokiln/kiln/jit"
@@ -29,6 +30,9 @@ func or(f, other *jit.Fn) *jit.Fn {
 // and tiles of keys. There is none for sequences, of which each has positions of its own; that, and
 // a problem that the kernel does not compute, is an error of kind [jit.ErrUnsupported].
 func SeenShape(d *runtime.Device, p *Problem) (layout.Shape, error) {
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("attention: %w", err)
+	}
 	info := ops.DeviceInfo(d)
 	w, err := p.tiles(&info)
 	if err != nil {
@@ -48,16 +52,23 @@ func (p *Problem) seenShape(w *kernels.ForwardTiles) layout.Shape {
 // Seen stores of which tiles of keys MaskFunc leaves out all for the rows of each tile: 0 for
 // those, 1 for others, of type U8, contiguous and of [SeenShape]. It depends on the function, the
 // device, the numbers of heads of a group, queries and keys, and on the types and sizes of the
-// operands alone: the table of one call is good for others.
+// operands alone: the table of one call is good for others. A problem without a MaskFunc is an
+// error.
 func Seen(s *runtime.Stream, out ops.View, p *Problem) error {
+	if p.MaskFunc == nil {
+		return errors.New("attention: Seen of a problem without a MaskFunc, which leaves out no tiles")
+	}
+	if err := p.check(); err != nil {
+		return fmt.Errorf("attention: %w", err)
+	}
 	info := ops.DeviceInfo(s.Device())
 	w, err := p.tiles(&info)
 	if err != nil {
 		return err
 	}
 	q := *p
-	if q.Seen = out; out.DType == 0 || p.MaskFunc == nil {
-		return fmt.Errorf("attention: %w: tiles that no function leaves out", layout.ErrShape)
+	if q.Seen = out; out.DType == 0 {
+		return fmt.Errorf("attention: %w: a table of tiles without a type, want u8", ops.ErrDType)
 	}
 	if err := q.checkFunctions(&w); err != nil {
 		return fmt.Errorf("attention: %w", err)
@@ -66,7 +77,10 @@ func Seen(s *runtime.Stream, out ops.View, p *Problem) error {
 	shape := p.seenShape(&w)
 	problem.Tiles = shape[0]
 	const warps = 4
-	g := runtime.Grid{Blocks: runtime.Dim3{X: (shape.Count() + warps - 1) / warps}, Threads: runtime.Dim3{X: warps * info.WarpSize}}
+	g := runtime.Grid{
+		Blocks:  runtime.Dim3{X: (shape.Count() + warps - 1) / warps},
+		Threads: runtime.Dim3{X: warps * info.WarpSize},
+	}
 	to := out.Header()
 	return seenTiles.Launch(s, g, ops.SliceArg(dtype.U8, &to), problem, int(w.M), int(w.N), p.MaskFunc)
 }
@@ -83,8 +97,5 @@ func (p *Problem) checkFunctions(w *kernels.ForwardTiles) error {
 	if p.Sequences != nil {
 		return fmt.Errorf("%w: a table of tiles of sequences", layout.ErrShape)
 	}
-	if want := p.seenShape(w); p.Seen.DType != dtype.U8 || !p.Seen.Layout.Shape().Equal(want) || !p.Seen.Layout.IsContiguous() {
-		return fmt.Errorf("%w: a table of tiles %v %v, want u8 %v", layout.ErrShape, p.Seen.DType, p.Seen.Layout.Shape(), want)
-	}
-	return nil
+	return checkOperands(operand{"table of tiles", p.Seen, dtype.U8, p.seenShape(w), false})
 }

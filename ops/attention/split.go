@@ -17,14 +17,25 @@ const (
 	mostSplits = 128
 )
 
-// splits returns how many blocks share the keys of each tile of rows: one where there are as many
-// blocks as multiprocessors, and else as many as all multiprocessors take at a time.
+// splits returns how many blocks share the keys of each tile of rows, of which it attends to so
+// many: one where there are as many blocks as multiprocessors, and else as many as all
+// multiprocessors take at a time.
 func splits(info *runtime.Info, blocks, keys, size int, w *kernels.ForwardTiles) int {
 	if blocks >= info.Units {
 		return 1
 	}
 	slots := info.Units * resident(info, size, w)
 	return max(1, min(slots/blocks, keys/(leastTiles*int(w.N)), mostSplits))
+}
+
+// attended returns how many keys the queries of a tile of m rows of one head attend to, at most.
+// Queries stand at the end of the keys, so that there are fewer than S keys behind the first query
+// of any tile.
+func attended(k *kernels.Problem, f *kernels.Features, m int) int {
+	if !bool(f.Bounded) || k.Left >= k.Keys {
+		return k.Keys
+	}
+	return min(k.Keys, k.Left+min(min(k.Right, k.S)+m, k.S))
 }
 
 // resident returns how many blocks a multiprocessor takes at a time, by its threads, its registers
