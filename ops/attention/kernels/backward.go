@@ -126,7 +126,7 @@ func finite[C dsl.Real](log, lowest C) C {
 // −delta. lowest is −∞.
 //
 //kiln:kernel
-//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=false f.Mask=1,2 w.M=16 w.N=64 w.D=64 w.DV=64 w.Down=1 w.Across=1 w.Stages=2 w.Chunk=2 w.Vec=true
+//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=false f.Split=false f.Ragged=false f.Packed=false f.Page=0 f.Score=false f.Seen=0 f.Mask=1,2 w.M=16 w.N=32 w.D=32 w.DV=32 w.Down=1 w.Across=1 w.Stages=2 w.Chunk=2 w.Vec=true
 func BackwardQueries[T dsl.Number, C dsl.Real](t dsl.Thread, dq, grad []T, logs, deltas []C, q, k, v []T, bits []uint8, bias, slopes []C, p Problem, scale, limit, lowest C, f Features, w Tiles) {
 	cfg, then := w.scores(), w.gradient(w.D)
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
@@ -182,7 +182,7 @@ func BackwardQueries[T dsl.Number, C dsl.Real](t dsl.Thread, dq, grad []T, logs,
 // are tiles of keys here.
 //
 //kiln:kernel
-//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=false f.Mask=1,2 w.M=16 w.N=64 w.D=64 w.DV=64 w.Down=1 w.Across=1 w.Stages=2 w.Chunk=2 w.Vec=true
+//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=false f.Split=false f.Ragged=false f.Packed=false f.Page=0 f.Score=false f.Seen=0 f.Mask=1,2 w.M=16 w.N=32 w.D=32 w.DV=32 w.Down=1 w.Across=1 w.Stages=2 w.Chunk=2 w.Vec=true
 func BackwardKeys[T dsl.Number, C dsl.Real](t dsl.Thread, dk, dv, grad []T, logs, deltas []C, q, k, v []T, bits []uint8, bias, slopes []C, p Problem, scale, limit, lowest C, f Features, w Tiles) {
 	cfg, ofK, ofV := w.scores(), w.gradient(w.D), w.gradient(w.DV)
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
