@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -88,19 +89,19 @@ func findRoot(t testing.TB) string {
 	}
 }
 
-const (
-	familiesOf = module + "/ops/" // whose kernels have an instance for every element type
-	mostOf     = 3                // instances of each of these
-)
+// families are kernels that have an instance for every element type.
+var families = regexp.MustCompile("^" + module + "/((ops|nn|quantized)/|tests/conformance/kernels\\.(Tile|Attend))")
 
-// thin leaves a few instances of each kernel of the tensor operations, spread over its
-// types and values, and not the same ones of every kernel: compilers take minutes for
-// all. What they compute is tested for every type by ops/opstest.
+const mostOf = 3 // instances of each of their kernels
+
+// thin leaves a few instances of each kernel of families, spread over its types and values, and
+// not the same ones of every kernel: compilers take minutes for all. What they compute is tested
+// for every type by ops/opstest and by the packages themselves.
 func thin(list []*compiler.Program) (out []*compiler.Program) {
 	groups := map[string][]*compiler.Program{}
 	var names []string
 	for _, p := range list {
-		if !strings.HasPrefix(p.Kernel, familiesOf) {
+		if !families.MatchString(p.Kernel) {
 			out = append(out, p)
 			continue
 		}
