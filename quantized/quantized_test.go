@@ -52,10 +52,11 @@ func formats(d *tensor.Device) (list []format.Type) {
 	return list
 }
 
-// some returns types of results to test with, of which simulated GPUs have the first one.
+// some returns types of results to test with, those that the device has, of which simulated GPUs
+// take the first one unless KILN_SWEEP=all asks for all.
 func some(d *tensor.Device, of ...tensor.DType) []tensor.DType {
 	if tooltest.Sweeps() || d.Kind() == "cpu" {
-		return of
+		return slices.DeleteFunc(of, func(dt tensor.DType) bool { return !d.Supports(dt) })
 	}
 	return of[:1]
 }
