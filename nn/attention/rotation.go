@@ -7,10 +7,10 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
-// Rotation turns keys by their positions on their way into a cache, as [fn.Rope] does, in the kernel
-// that stores them. Its tables, see [fn.RopeTable], have a row for each position of a sequence, from
-// 0 on: the cache knows which are those of the tokens that come. Keys of (…, tokens, heads, d) are
-// passed transposed, as views.
+// Rotation is the rotary position embedding of keys, [fn.Rope], applied by the kernel that stores
+// them in a cache. Its tables, see [fn.RopeTable], have a row for each position of a sequence, from
+// 0 on; the cache knows the positions of the tokens that are appended. Keys of
+// (…, tokens, heads, d) are passed transposed, as views.
 type Rotation struct {
 	Cos, Sin    *tensor.Tensor
 	Interleaved bool // pairs are neighbours: see [fn.RopeInterleaved]

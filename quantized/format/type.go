@@ -65,7 +65,7 @@ const (
 	Required                   // the format cannot be made without it
 )
 
-// Info is what there is to know of a format without reading a block.
+// Info describes a format: its name and id in GGUF files, and the sizes of its blocks.
 type Info struct {
 	Type    Type
 	Name    string     // as the field spells it
