@@ -31,7 +31,7 @@ func tensorsCommand() *cobra.Command {
 		},
 	}
 	cmd.AddCommand(tensorsList(), tensorsPrint(), tensorsDiff(), tensorsConvert(false),
-		tensorsConvert(true), tensorsQuantize())
+		tensorsConvert(true), tensorsQuantize(), tensorsSplit(), tensorsMerge())
 	return cmd
 }
 
@@ -75,6 +75,7 @@ func tensorsList() *cobra.Command {
 type listed struct {
 	File     string            `json:"file"`
 	Format   string            `json:"format"`
+	Files    []string          `json:"files,omitempty"` // of a model in several files
 	Metadata []tensorfile.Fact `json:"metadata"`
 	Tensors  []listedTensor    `json:"tensors"`
 	Elements int               `json:"elements"`
@@ -121,6 +122,9 @@ func listFile(path, format string) (listed, error) {
 		return listed{}, err
 	}
 	l := listed{File: path, Format: m.Format, Tensors: []listedTensor{}}
+	if files := m.Files(); len(files) > 1 {
+		l.Files = files
+	}
 	l.Metadata = append([]tensorfile.Fact{}, m.Facts()...)
 	for e := range m.All() {
 		t := listedTensor{e.Name, append([]int{}, e.Shape()...), e.Stored, e.Size(), e.Path, e.Offset}
@@ -148,8 +152,12 @@ func (l *listed) print(out io.Writer, verbose bool) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%s, %s, %s\n", count(len(l.Tensors), "tensor"), count(l.Elements,
-		"element"), sizeText(l.Bytes))
+	in := ""
+	if len(l.Files) > 0 {
+		in = " in " + count(len(l.Files), "file")
+	}
+	_, err := fmt.Fprintf(out, "%s, %s, %s%s\n", count(len(l.Tensors), "tensor"),
+		count(l.Elements, "element"), sizeText(l.Bytes), in)
 	return err
 }
 
@@ -359,12 +367,8 @@ func convertTensors(cmd *cobra.Command, in, format, out, to string, o tensorfile
 		return err
 	}
 	defer m.Close()
-	var total int64
-	for e := range m.All() {
-		total += e.Size()
-	}
 	wrote := int64(0)
-	show, stop := byteProgress(cmd.ErrOrStderr(), total)
+	show, stop := byteProgress(cmd.ErrOrStderr(), sizeOf(m))
 	o.Wrote = func(n int64) { wrote = n; show(n) }
 	err = tensorfile.Write(out, to, m, o)
 	stop()

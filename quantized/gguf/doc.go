@@ -28,7 +28,8 @@
 // those of quantized types by Raw, in the byte order of the file.
 //
 // All versions and both byte orders are read; [Write] writes version 3 with the least
-// significant byte first. [Edit] changes metadata, in place if it fits.
+// significant byte first, [WriteSplit] several files of a model. [Edit] changes metadata, in place
+// if it fits.
 //
 // Files are not trusted: whatever a header claims is compared with the size of the file before
 // memory is taken for it, and an error has the byte at which it is. Gaps between tensors, bytes

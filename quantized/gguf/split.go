@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
-	"strings"
 
 	"github.com/gokiln/kiln/tensor/file"
 )
@@ -20,9 +19,9 @@ func openSplit(path string, one *File, n uint64) (*File, error) {
 	if err != nil {
 		err = file.Fault(path, -1, file.ErrFormat, "%v", err)
 	} else if parts == nil || n > 99999 || parts[3] != fmt.Sprintf("%05d", n) || no >= n {
-		want := fmt.Sprintf("name-%05d-of-%05d.gguf", no+1, n)
 		err = file.Fault(path, -1, file.ErrFormat,
-			"it says that it is file %d of %d of a model, and so must be called as %s", no+1, n, want)
+			"it says that it is file %d of %d of a model, and so must be called as %s", no+1, n,
+			partName("name", no, n))
 	}
 	if err != nil {
 		return nil, errors.Join(err, one.Close())
@@ -32,7 +31,7 @@ func openSplit(path string, one *File, n uint64) (*File, error) {
 	for i := range n {
 		f := one
 		if i != no {
-			f, err = openPart(fmt.Sprintf("%s-%05d-of-%05d.gguf", base, i+1, n), i, n)
+			f, err = openPart(partName(base, i, n), i, n)
 		}
 		if err == nil {
 			err = out.join(f, i == 0)
@@ -81,12 +80,12 @@ func (f *File) join(part *File, first bool) error {
 		return nil
 	}
 	for k, v := range part.Meta.All() {
-		if !strings.HasPrefix(k, "split.") {
+		if !isSplitKey(k) {
 			f.Meta.Set(k, v)
 		}
 	}
 	for k, v := range part.Set.Metadata() {
-		if !strings.HasPrefix(k, "split.") {
+		if !isSplitKey(k) {
 			f.Set.Metadata()[k] = v
 		}
 	}

@@ -120,7 +120,8 @@ func find(path string) (*kind, error) {
 }
 
 // Open opens a file of a format, or of the one that it is found to have if the name is "". Of a
-// folder it opens the safetensors index in it, or the only safetensors file.
+// folder it opens the safetensors index in it, or the only safetensors file, GGUF file or set of
+// GGUF files.
 func Open(path, name string) (*Model, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		if path, err = inFolder(path); err != nil {
@@ -145,11 +146,23 @@ func Open(path, name string) (*Model, error) {
 func inFolder(dir string) (string, error) {
 	for _, pattern := range []string{"*.safetensors.index.json", "*.safetensors", "*.gguf"} {
 		list, err := fs.Glob(os.DirFS(dir), pattern) // the folder's name is no pattern
-		if err == nil && len(list) == 1 {
+		if err == nil && (len(list) == 1 || oneSet(list)) {
 			return filepath.Join(dir, list[0]), nil
 		}
 	}
-	return "", fmt.Errorf("%s: a folder without an index of safetensors files; name a file in it", dir)
+	return "", fmt.Errorf("%s: a folder without an index of safetensors files and with more or less than one model; "+
+		"name a file in it", dir)
+}
+
+// oneSet reports whether files are those of one model in several GGUF files, in order.
+func oneSet(list []string) bool {
+	for i, name := range list {
+		end := fmt.Sprintf("-%05d-of-%05d.gguf", i+1, len(list))
+		if base, ok := strings.CutSuffix(name, end); !ok || !strings.HasPrefix(list[0], base+"-") {
+			return false
+		}
+	}
+	return len(list) > 0
 }
 
 // set opens a file of which nothing but tensors and metadata is kept.
@@ -186,6 +199,18 @@ func openGGML(m *Model) (*file.Set, error) {
 		{"vocabulary", "", fmt.Sprintf("%d tokens", len(f.Vocab))},
 	}
 	return f.Set, nil
+}
+
+// Files is the paths of the files that tensors are in, in the order of the tensors.
+func (m *Model) Files() (list []string) {
+	seen := map[string]bool{"": true}
+	for e := range m.All() {
+		if !seen[e.Path] {
+			seen[e.Path] = true
+			list = append(list, e.Path)
+		}
+	}
+	return list
 }
 
 // Facts is what the file says beside tensors.

@@ -145,7 +145,7 @@ func TestOpening(t *testing.T) {
 	_, err := tensorfile.Open(filepath.Join(dir, "none"), "")
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = tensorfile.Open(dir, "")
-	require.ErrorContains(t, err, "a folder without an index")
+	require.ErrorContains(t, err, "a folder without an index of safetensors files and with more or less than one model")
 	part := filepath.Join(dir, "m-1.safetensors")
 	require.NoError(t, safetensors.WriteFile(part, nil, floats(t, "a", layout.Shape{1}, 1)))
 	require.Equal(t, "safetensors", open(t, dir).Format)
