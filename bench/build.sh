@@ -22,7 +22,8 @@ if [ -n "${KILN_FIRSTOP_RECORD:-}" ]; then
 	CGO_ENABLED=0 go run ./cmd/kiln prebuild -from "$KILN_FIRSTOP_RECORD" -o "$out/kernels.kiln"
 fi
 # Packages whose tests do more where there is a GPU.
-for pkg in runtime runtime/internal/cuda jit ops tensor nn nn/attention nn/fn nn/loss nn/optim nn/train tests/conformance tests/irconf tests/nvrtc tests/sim/hipcuda tests/e2e; do
+for pkg in runtime runtime/internal/cuda jit ops tensor nn nn/attention nn/fn nn/loss nn/optim nn/train quantized quantized/format \
+	tests/conformance tests/irconf tests/nvrtc tests/ops tests/sim/hipcuda tests/e2e; do
 	[ -n "$(find "$pkg" -maxdepth 1 -name '*_test.go' -print -quit 2>/dev/null)" ] || continue
 	go test -c -trimpath -ldflags='-s -w' -o "$out/${pkg//\//+}.test" "./$pkg"
 done

@@ -7,7 +7,7 @@
 # KILN_BIN  folder of binaries that build.sh wrote, or a .tar.gz of its content
 # OUT       folder for results (default: ./gpu-results)
 # PYTHON    interpreter for the peers (default: python3)
-# STEPS     of: device tests nvrtc llvm hip fuzz edges gpubench firstop tensor peers (default: all of them),
+# STEPS     of: device tests nvrtc llvm hip fuzz edges gpubench firstop tensor quantized peers (default: all),
 #           and products: KILN_PRODUCTS random products of matrices, 100,000 without it
 # KILN_NVRTC  NVRTC, if it is not in the usual places
 #
@@ -65,6 +65,7 @@ step_tests() {
 		case "$pkg" in
 		tests+sim+hipcuda) ;; # has a step
 		ops) limit=480 only='^TestOps$/^cuda' test_package ops ops KILN_DEVICE=cuda ;; # thousands of kernels; those of the CPU run elsewhere
+		tests+ops) only='^Test(Attention(Splits|Sequences|Functions|Gradients)?|To|Memory)$' test_package tests/ops tests+ops KILN_DEVICE=cuda ;; # the others are about simulated devices
 		*) test_package "${pkg//+//}" "$pkg" KILN_DEVICE=cuda ;;
 		esac
 	done
@@ -145,12 +146,19 @@ step_firstop() {
 # step_tensor measures the tensor operations and PyTorch's.
 step_tensor() {
 	limited 60 "$bin/gemm" -device cuda -n 4096 | tee "$out/gemm.txt" || fail "gemm"
-	limited 200 "$bin/tensor" -device cuda -json >"$out/kiln-tensor.jsonl" || fail "bench/tensor"
+	limited 200 "$bin/tensor" -device cuda -group=-quantized -json >"$out/kiln-tensor.jsonl" || fail "bench/tensor"
 	PYTHONDONTWRITEBYTECODE=1 limited 300 "${PYTHON:-python3}" "$root/bench/peers/tensor.py" >"$out/peers-tensor.jsonl" ||
 		fail "peers/tensor.py"
 	# The product by code for sm_80 on this card, beside Triton's.
 	limited 60 "$bin/tensor" -device cuda -cc 80 -product bf16:4096x4096x4096 -only '^[^ ]* by' -json >"$out/kiln-sm80.jsonl" || fail "bench/tensor -cc 80"
 	PYTHONDONTWRITEBYTECODE=1 limited 120 "${PYTHON:-python3}" "$root/bench/peers/sm80.py" >"$out/peers-sm80.jsonl" || fail "peers/sm80.py"
+}
+
+# step_quantized measures the operations on block formats, and PyTorch's product by weights of 4
+# bits. Their kernels are many: most of the time is the first compilation of each.
+step_quantized() {
+	limited 240 "$bin/tensor" -device cuda -group quantized -samples 15 -warm 100ms -json >"$out/kiln-quantized.jsonl" || fail "bench/tensor -group quantized"
+	PYTHONDONTWRITEBYTECODE=1 limited 120 "${PYTHON:-python3}" "$root/bench/peers/quantized.py" >"$out/peers-quantized.jsonl" || fail "peers/quantized.py"
 }
 
 step_peers() {
@@ -161,7 +169,7 @@ step_peers() {
 	done
 }
 
-for step in ${STEPS:-device tests nvrtc llvm hip fuzz edges gpubench firstop tensor peers}; do
+for step in ${STEPS:-device tests nvrtc llvm hip fuzz edges gpubench firstop tensor quantized peers}; do
 	echo "== $step"
 	begin=$SECONDS
 	"step_$step"

@@ -8,6 +8,8 @@ import (
 	"os"
 	"regexp"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gokiln/kiln/bench/figure"
@@ -17,15 +19,29 @@ import (
 
 // work is one operation to measure.
 type work struct {
-	name  string
-	bytes float64 // moved, or
-	flops float64 // done
-	run   func() *tensor.Tensor
-	op    func() error // what is measured instead, into memory that is there
+	name   string
+	bytes  float64 // moved, or
+	flops  float64 // done, or
+	elems  float64 // made
+	beside string  // the name of a row of the same group, of whose rate this is a share
+	run    func() *tensor.Tensor
+	op     func() error // what is measured instead, into memory that is there
 }
 
-// groups make the operations of each family; small is for the CPU.
-var groups = []func(d *tensor.Device, small bool) []work{elementwise, matmul, layers, grouped, conv, index, reductions, rows, sorts, picks, networks}
+// group makes the operations of a family; small is for the CPU.
+type group struct {
+	name string
+	make func(d *tensor.Device, small bool) []work
+}
+
+// groups are the families; the first one has the copy that others are compared with.
+var groups = []group{
+	{"elementwise", elementwise}, {"matmul", matmul}, {"layers", layers}, {"grouped", grouped}, {"conv", conv}, {"index", index},
+	{"reductions", reductions}, {"rows", rows}, {"sorts", sorts}, {"picks", picks}, {"networks", networks}, {"quantized", quantizeds},
+}
+
+// copyRow is the row that rates of memory are compared with.
+const copyRow = "copy f32"
 
 func main() {
 	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
@@ -44,8 +60,9 @@ type config struct {
 	warm    time.Duration
 	json    bool
 
-	capability int // that kernels are compiled for, 0 for that of the device
-	groups     []func(d *tensor.Device, small bool) []work
+	capability int    // that kernels are compiled for, 0 for that of the device
+	group      string // the one to measure, or not to after a -; "" for all
+	groups     []group
 }
 
 func run(args []string, stdout, stderr io.Writer) error {
@@ -53,6 +70,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("tensor", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	only := flags.String("only", ".", "regular expression of the names to measure")
+	flags.StringVar(&c.group, "group", "", "measure one family, or with a - in front all others: "+groupNames())
 	flags.StringVar(&c.device, "device", "cpu", "device to measure")
 	flags.IntVar(&c.samples, "samples", 30, "timed repetitions")
 	flags.DurationVar(&c.warm, "warm", 200*time.Millisecond, "time of untimed repetitions")
@@ -71,11 +89,15 @@ func run(args []string, stdout, stderr io.Writer) error {
 	}
 	var err error
 	if *product != "" {
-		group, err := strategies(*product)
+		list, err := strategies(*product)
 		if err != nil {
 			return err
 		}
-		c.groups = []func(d *tensor.Device, small bool) []work{group}
+		c.groups = []group{{"product", list}}
+	}
+	name := strings.TrimPrefix(c.group, "-")
+	if c.group != "" && !slices.ContainsFunc(c.groups, func(g group) bool { return g.name == name }) {
+		return fmt.Errorf("-group %s: there are %s", c.group, groupNames())
 	}
 	if c.only, err = regexp.Compile(*only); err != nil {
 		return fmt.Errorf("-only: %w", err)
@@ -88,31 +110,38 @@ func run(args []string, stdout, stderr io.Writer) error {
 	return c.measure(d, stdout)
 }
 
+func groupNames() string {
+	var names []string
+	for _, g := range groups {
+		names = append(names, g.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// takes reports whether a group is to be measured.
+func (c *config) takes(group string) bool {
+	name, others := strings.CutPrefix(c.group, "-")
+	return c.group == "" || (group == name) != others
+}
+
 // measure times all operations and prints them.
 func (c *config) measure(d *tensor.Device, w io.Writer) error {
 	var rows []figure.Row
 	var errs []error
-	copied := 0.0
-	for _, group := range c.groups {
+	rates := map[string]float64{} // by name
+	for i, g := range c.groups {
+		if !c.takes(g.name) && i > 0 {
+			continue
+		}
 		debug.FreeOSMemory() // collects, and that frees the memory of the group before
-		for _, k := range group(d, small(d)) {
-			if c.capability > 0 {
-				k.name += fmt.Sprintf(" by sm_%d code", c.capability)
-			}
-			if !c.only.MatchString(k.name) && k.name != "copy f32" {
-				continue
-			}
+		for _, k := range c.chosen(g.name, g.make(d, small(d))) {
 			r, err := c.time(d, k)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", k.name, err))
 				continue
 			}
-			if k.name == "copy f32" {
-				copied = r.Median
-			}
-			if r.Unit == "GB/s" && copied > 0 {
-				r.Note = fmt.Sprintf("%.0f %% of the copy", 100*r.Median/copied)
-			}
+			rates[k.name] = r.Median
+			r.Note = k.note(&r, rates)
 			if c.json {
 				// Now, for a run may be cut short.
 				errs = append(errs, figure.WriteJSON(w, []figure.Row{r}))
@@ -124,11 +153,45 @@ func (c *config) measure(d *tensor.Device, w io.Writer) error {
 	return errors.Join(append(errs, figure.WriteList(w, rows))...)
 }
 
+// chosen are the operations of a group to measure, and those whose rates they are shares of.
+func (c *config) chosen(group string, list []work) []work {
+	for i := range list {
+		if k := &list[i]; c.capability > 0 {
+			suffix := fmt.Sprintf(" by sm_%d code", c.capability)
+			if k.name += suffix; k.beside != "" {
+				k.beside += suffix
+			}
+		}
+	}
+	wanted := map[string]bool{copyRow: true}
+	for _, k := range list {
+		if c.only.MatchString(k.name) && c.takes(group) {
+			wanted[k.name], wanted[k.beside] = true, true
+		}
+	}
+	return slices.DeleteFunc(list, func(k work) bool { return !wanted[k.name] })
+}
+
+// note says what share of another rate that of an operation is.
+func (k *work) note(r *figure.Row, rates map[string]float64) string {
+	of, name := rates[copyRow], "the copy"
+	if k.beside != "" {
+		of, name = rates[k.beside], k.beside
+	}
+	if of == 0 || k.beside == "" && r.Unit != "GB/s" {
+		return ""
+	}
+	return fmt.Sprintf("%.0f %% of %s", 100*r.Median/of, name)
+}
+
 // time measures one operation.
 func (c *config) time(d *tensor.Device, k work) (r figure.Row, err error) {
 	unit, amount := "GB/s", k.bytes/1e9
-	if k.flops > 0 {
+	switch {
+	case k.flops > 0:
 		unit, amount = "TFLOP/s", k.flops/1e12
+	case k.elems > 0:
+		unit, amount = "Gelem/s", k.elems/1e9
 	}
 	once := func() error {
 		if k.op != nil {
