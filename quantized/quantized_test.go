@@ -3,6 +3,7 @@ package quantized_test
 import (
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"testing"
 
@@ -20,7 +21,8 @@ func TestMain(m *testing.M) { sim.Main(m) }
 
 const goldenPath = "testdata/quants.safetensors.gz"
 
-// onEach runs a test on the CPU as machine code and in the interpreter, and on simulated GPUs.
+// onEach runs a test on the CPU as machine code and in the interpreter, and on simulated GPUs or the
+// device that KILN_DEVICE names.
 func onEach(t *testing.T, f func(t *testing.T, d *tensor.Device)) {
 	for _, name := range []string{"cpu", "cpu:interp"} {
 		t.Run(name, func(t *testing.T) {
@@ -28,6 +30,14 @@ func onEach(t *testing.T, f func(t *testing.T, d *tensor.Device)) {
 			require.NoError(t, err)
 			f(t, d)
 		})
+	}
+	if name := os.Getenv("KILN_DEVICE"); name != "" {
+		t.Run(name, func(t *testing.T) {
+			d, err := tensor.Open(name)
+			require.NoError(t, err)
+			f(t, d)
+		})
+		return
 	}
 	t.Run("gfx942", func(t *testing.T) {
 		sim.QuickROCm(t)
@@ -39,13 +49,18 @@ func onEach(t *testing.T, f func(t *testing.T, d *tensor.Device)) {
 	})
 }
 
+// everything reports whether all types are tested on a device: simulated GPUs have a part of them
+// unless KILN_SWEEP=all asks for all.
+func everything(d *tensor.Device) bool {
+	return tooltest.Sweeps() || d.Kind() == "cpu" || os.Getenv("KILN_DEVICE") != ""
+}
+
 // formats returns the formats to test on a device: all, but on simulated GPUs, whose compiler takes
 // a second for a few kernels, one of each way to read bytes unless KILN_SWEEP=all asks for all.
 func formats(d *tensor.Device) (list []format.Type) {
 	few := []format.Type{format.Q4_0, format.Q5_K, format.IQ1_M, format.MXFP4}
 	for _, of := range format.Types() {
-		all := tooltest.Sweeps() || d.Kind() == "cpu"
-		if of.IsQuantized() && (all || slices.Contains(few, of)) {
+		if of.IsQuantized() && (everything(d) || slices.Contains(few, of)) {
 			list = append(list, of)
 		}
 	}
@@ -55,7 +70,7 @@ func formats(d *tensor.Device) (list []format.Type) {
 // some returns types of results to test with, those that the device has, of which simulated GPUs
 // take the first one unless KILN_SWEEP=all asks for all.
 func some(d *tensor.Device, of ...tensor.DType) []tensor.DType {
-	if tooltest.Sweeps() || d.Kind() == "cpu" {
+	if everything(d) {
 		return slices.DeleteFunc(of, func(dt tensor.DType) bool { return !d.Supports(dt) })
 	}
 	return of[:1]

@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"os"
 	goruntime "runtime"
 	"testing"
 	"time"
@@ -13,17 +14,26 @@ import (
 	"github.com/gokiln/kiln/tests/sim/metal"
 )
 
-// devices opens one of each kind, and two AMD GPUs.
+// devices opens one of each kind, and two AMD GPUs; or those of the CPU and the one that KILN_DEVICE
+// names, in place of simulated ones.
 func devices(t *testing.T) []*tensor.Device {
 	t.Helper()
-	sim.QuickROCm(t)
-	sim.QuickMetal(t)
+	names := []string{"cpu", "cpu:interp"}
+	real := os.Getenv("KILN_DEVICE")
+	if real != "" {
+		names = append(names, real)
+	}
 	var list []*tensor.Device
-	for _, name := range []string{"cpu", "cpu:interp"} {
+	for _, name := range names {
 		d, err := tensor.Open(name)
 		require.NoError(t, err)
 		list = append(list, d)
 	}
+	if real != "" {
+		return list
+	}
+	sim.QuickROCm(t)
+	sim.QuickMetal(t)
 	for _, arch := range []string{"gfx1100", "gfx942"} {
 		list = append(list, tensor.On(sim.OpenROCm(t, arch)))
 	}
