@@ -25,9 +25,9 @@ func tensorsSplit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "split file -o name",
 		Short: "write a model as several GGUF files",
-		Long: "Split writes the tensors of a file as GGUF files name-00001-of-00003.gguf and so on, which\n" +
-			"llama.cpp and kiln read as one model by the first of them. Tensors stay in their order. The\n" +
-			"first file has all metadata. A tensor that is larger than -max-size has a file of its own.\n" +
+		Long: "Split writes the tensors of a file as GGUF files name-00001-of-00003.gguf and so on,\n" +
+			"which llama.cpp and kiln read as one model by the first of them. Tensors stay in their order.\n" +
+			"The first file has all metadata. A tensor that is larger than -max-size has a file of its own.\n" +
 			"With -dry-run it prints the files, and writes none.",
 		Example: "  kiln tensors split model.gguf -o model -max-size 4G",
 		Args:    wanting(cobra.ExactArgs(1)),
@@ -126,9 +126,9 @@ func tensorsMerge() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge file -o file",
 		Short: "write a model in several GGUF files as one",
-		Long: "Merge writes all tensors and the metadata of a model, of which any of its GGUF files is\n" +
-			"named, as one GGUF file, which must not be there yet. What split has written becomes the file\n" +
-			"that it was.",
+		Long: "Merge writes all tensors and the metadata of a model, of which any of its GGUF files\n" +
+			"is named, as one GGUF file, which must not be there yet. What split has written becomes the\n" +
+			"file that it was.",
 		Example: "  kiln tensors merge model-00001-of-00003.gguf -o model.gguf",
 		Args:    wanting(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {

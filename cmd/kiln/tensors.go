@@ -329,10 +329,10 @@ func tensorsConvert(dequantize bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert file -o file",
 		Short: "write tensors in another format",
-		Long: "Convert writes the tensors of a file as safetensors, GGUF, npz or npy, by the ending of\n" +
-			"the output or -to. Metadata is kept where the format has any: of a GGUF file in others, as\n" +
-			"text, without arrays. Tensors of quantized types are written to GGUF files only; see\n" +
-			"dequantize. The output replaces a file of the name when it is whole.",
+		Long: "Convert writes the tensors of a file as safetensors, GGUF, npz, npy or pth (a state dict of\n" +
+			"PyTorch), by the ending of the output or -to. Metadata is kept where the format has any: of a\n" +
+			"GGUF file in others, as text, without arrays. Tensors of quantized types are written to GGUF\n" +
+			"files only; see dequantize. The output replaces a file of the name when it is whole.",
 		Args: wanting(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := tensorfile.Options{Dequantize: dequantize}

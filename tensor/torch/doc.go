@@ -1,4 +1,4 @@
-// Package torch reads the files that torch.save of PyTorch writes, mostly called .pth,
+// Package torch reads and writes the files that torch.save of PyTorch writes, mostly called .pth,
 // .pt or .bin.
 //
 // Such a file is a program for the virtual machine of Python's pickle, which builds
@@ -24,4 +24,6 @@
 // Any strides and offsets, all storages and dtypes of PyTorch; those that no element type
 // can hold, as complex and quantised numbers, are listed, and are errors when they are
 // read. Tensors that share a storage are entries with the same offset in the file.
+//
+// [Write] writes a state dict: tensors by their names.
 package torch

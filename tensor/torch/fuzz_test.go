@@ -1,6 +1,7 @@
 package torch_test
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"testing"
@@ -35,7 +36,7 @@ func FuzzProgram(f *testing.F) {
 	})
 }
 
-// checkAll demands that errors have a position, and reads all tensors.
+// checkAll demands that errors have a position, reads all tensors, and writes them.
 func checkAll(t *testing.T, set *file.Set, err error, size int) {
 	t.Helper()
 	var fault *file.Error
@@ -51,6 +52,38 @@ func checkAll(t *testing.T, set *file.Set, err error, size int) {
 		}
 		if _, err := e.WriteTo(io.Discard); err != nil && !errors.As(err, &fault) {
 			t.Fatal(err)
+		}
+	}
+	checkWriting(t, set)
+}
+
+// checkWriting demands that what is written is read again as it was.
+func checkWriting(t *testing.T, set *file.Set) {
+	t.Helper()
+	var list []*file.Entry
+	for e := range set.All() {
+		if e.DType.Valid() && e.Size() <= 1<<20 {
+			list = append(list, e)
+		}
+	}
+	var b bytes.Buffer
+	var fault *file.Error
+	if err := torch.Write(&b, list...); err != nil {
+		if !errors.As(err, &fault) {
+			t.Fatal(err)
+		}
+		return
+	}
+	again, err := read(b.Bytes())
+	if err != nil || again.Len() != len(list) {
+		t.Fatal(err, list, again)
+	}
+	for i, name := range again.Names() {
+		e := get(t, again, name)
+		if name != list[i].Name || e.Stored != list[i].Stored && list[i].Stored != "torch.uint16" &&
+			list[i].Stored != "torch.uint64" || !e.Shape().Equal(list[i].Shape()) {
+			t.Fatalf("%q %s %v, want %q %s %v", name, e.Stored, e.Shape(), list[i].Name, list[i].Stored,
+				list[i].Shape())
 		}
 	}
 }

@@ -54,7 +54,7 @@ var formats = []kind{
 	{"ggml", nil, []string{"lmgg", "fmgg", "tjgg"}, openGGML, nil},
 	{"npy", []string{".npy"}, []string{"\x93NUMPY"}, set(npy.Open), writeNPY},
 	{"npz", []string{".npz"}, nil, set(npy.OpenNPZ), writeNPZ},
-	{"pth", []string{".pth", ".pt", ".bin", ".ckpt"}, []string{"PK", "\x80"}, openTorch, nil},
+	{"pth", []string{".pth", ".pt", ".bin", ".ckpt"}, []string{"PK", "\x80"}, openTorch, writeTorch},
 	{"index", []string{".json"}, []string{"{"}, set(safetensors.OpenIndex), nil},
 	{"safetensors", []string{".safetensors"}, nil, set(safetensors.Open), writeSafetensors},
 }

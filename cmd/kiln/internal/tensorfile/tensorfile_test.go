@@ -83,7 +83,7 @@ func TestFormats(t *testing.T) {
 		{Key: "general.file_type", Type: "u32", Text: "7"},
 		{Key: "tokens", Type: "str[]", Text: `["a" "b"]`},
 	}, from.Facts())
-	for _, name := range []string{"gguf", "npz", "safetensors"} {
+	for _, name := range []string{"gguf", "npz", "pth", "safetensors"} {
 		path := filepath.Join(t.TempDir(), "out."+name)
 		wrote := int64(0)
 		o := tensorfile.Options{Dequantize: true, Wrote: func(n int64) { wrote = n }}
@@ -126,8 +126,9 @@ func TestWhatCannotBeWritten(t *testing.T) {
 	m := open(t, model(t))
 	dir := t.TempDir()
 	for name, want := range map[string]string{
-		"x.pth": "pth files are read and not written; there are gguf, npy, npz, safetensors",
-		"x":     "which format?", "x.safetensors": "no element type for Q8_0",
+		"x.json": "index files are read and not written; there are gguf, npy, npz, pth, safetensors",
+		"x":      "which format?", "x.safetensors": "no element type for Q8_0",
+		"x.pth": "PyTorch has no type for Q8_0",
 		"x.npy": "one tensor, and there are 2",
 	} {
 		require.ErrorContains(t, tensorfile.Write(filepath.Join(dir, name), "", m,

@@ -10,6 +10,7 @@ import (
 	"github.com/gokiln/kiln/tensor/file"
 	"github.com/gokiln/kiln/tensor/npy"
 	"github.com/gokiln/kiln/tensor/safetensors"
+	"github.com/gokiln/kiln/tensor/torch"
 )
 
 // Options say how a file is written.
@@ -179,4 +180,8 @@ func writeNPY(w io.Writer, _ *Model, tensors []*file.Entry) error {
 		return fmt.Errorf("a .npy file has one tensor, and there are %d; write .npz", len(tensors))
 	}
 	return npy.Write(w, tensors[0])
+}
+
+func writeTorch(w io.Writer, _ *Model, tensors []*file.Entry) error {
+	return torch.Write(w, tensors...)
 }
