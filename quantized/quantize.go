@@ -88,12 +88,13 @@ func blocksFrom(x *tensor.Tensor, size int, of format.Type,
 	if err != nil {
 		return tensor.Fail("quantize", err)
 	}
-	if _, ok := f.(format.HostQuantizer); ok {
+	kind := of.QuantizerKind(importance != nil)
+	if kind == format.OnHost {
 		return onHost(x, size, of, importance)
 	}
 	out := tensor.Empty(x.Device(), tensor.U8, size)
 	g := gridOf(x.Device(), x.Count()/f.Elems())
-	if _, ok := f.(format.Weighted); ok && importance != nil {
+	if kind == format.WeightedQuantizer {
 		return fillImportant(out, x, importance.Detach().Contiguous(), of, f, g)
 	}
 	k, err := quantize.of(instance{of: of, out: tensor.F32})

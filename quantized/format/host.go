@@ -97,11 +97,40 @@ func Quantize(dst []byte, src []float32, cols int, t Type, importance []float32)
 	return nil
 }
 
-// Quantizes reports whether the format has a quantizer, with importance of columns or without.
-func (t Type) Quantizes(important bool) bool {
-	_, err := quantizerOf(t, important)
-	return err == nil
+// QuantizerKind is which of the interfaces for writing blocks a format is quantized by.
+type QuantizerKind uint8
+
+const (
+	NoQuantizer       QuantizerKind = iota // blocks can't be made so
+	PlainQuantizer                         // [Quantizer]
+	WeightedQuantizer                      // [Weighted]
+	OnHost                                 // [HostQuantizer]
+)
+
+// QuantizerKind returns by which interface blocks of the format are made, with importance of columns
+// or without. It is the one place where this is decided, for the host and for devices.
+func (t Type) QuantizerKind(important bool) QuantizerKind {
+	f, err := t.Block()
+	if err != nil {
+		return NoQuantizer
+	}
+	if _, ok := f.(HostQuantizer); ok {
+		if !important && byType[t].Imatrix == Required {
+			return NoQuantizer
+		}
+		return OnHost
+	}
+	if _, ok := f.(Weighted); ok && important {
+		return WeightedQuantizer
+	}
+	if _, ok := f.(Quantizer); ok {
+		return PlainQuantizer
+	}
+	return NoQuantizer
 }
+
+// Quantizes reports whether the format has a quantizer, with importance of columns or without.
+func (t Type) Quantizes(important bool) bool { return t.QuantizerKind(important) != NoQuantizer }
 
 // blockWriter writes a block, with the importance of its elements and the mean square of its row.
 type blockWriter func(out []byte, x, importance []float32, square float32)
@@ -111,14 +140,14 @@ func quantizerOf(t Type, important bool) (blockWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w, ok := f.(Weighted); ok && important {
-		return w.QuantizeWeighted, nil
-	}
-	if q, ok := f.(Quantizer); ok {
+	switch t.QuantizerKind(important) {
+	case WeightedQuantizer:
+		return f.(Weighted).QuantizeWeighted, nil
+	case PlainQuantizer:
+		q := f.(Quantizer)
 		return func(out []byte, x, _ []float32, _ float32) { q.Quantize(out, x) }, nil
-	}
-	info := byType[t]
-	if h, ok := f.(HostQuantizer); ok && (important || info.Imatrix != Required) {
+	case OnHost:
+		h := f.(HostQuantizer)
 		return func(out []byte, x, w []float32, _ float32) { h.QuantizeHost(out, x, w) }, nil
 	}
 	return nil, fmt.Errorf("%w: %v has no quantizer (importance of columns: %v)",

@@ -63,3 +63,35 @@ func TestRowBytes(t *testing.T) {
 	require.True(t, Q4_0.IsQuantized())
 	require.False(t, F16.IsQuantized())
 }
+
+// Each format is written by at most one interface without importance and one with it, so that hosts
+// and devices can't differ in which they take.
+func TestQuantizerKind(t *testing.T) {
+	for _, c := range []struct {
+		of          Type
+		plain, with QuantizerKind
+	}{
+		{Q4_0, PlainQuantizer, WeightedQuantizer}, {Q8_0, PlainQuantizer, PlainQuantizer},
+		{Q6_K, PlainQuantizer, WeightedQuantizer}, {IQ2_XXS, NoQuantizer, OnHost},
+		{IQ3_S, OnHost, OnHost}, {NVFP4, PlainQuantizer, PlainQuantizer}, {F16, NoQuantizer, NoQuantizer},
+		{99, NoQuantizer, NoQuantizer},
+	} {
+		require.Equal(t, c.plain, c.of.QuantizerKind(false), c.of)
+		require.Equal(t, c.with, c.of.QuantizerKind(true), c.of)
+	}
+	for _, of := range Types() {
+		if !of.IsQuantized() {
+			continue
+		}
+		f, err := of.Block()
+		require.NoError(t, err)
+		_, host := f.(HostQuantizer)
+		_, plain := f.(Quantizer)
+		_, weighted := f.(Weighted)
+		require.False(t, host && (plain || weighted), of)
+		require.True(t, of.Quantizes(true), of)
+		info, err := of.Info()
+		require.NoError(t, err)
+		require.Equal(t, info.Imatrix != Required, of.Quantizes(false), of)
+	}
+}
