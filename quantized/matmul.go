@@ -17,6 +17,9 @@ var matVec = newFamily(kernels.MatVec[prototype, float32])
 // For more of them the weight is dequantized once, in the type of the activations.
 const fewRows = 8
 
+// activations are the types that are multiplied with blocks.
+var activations = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.F64}
+
 // scratch is how many elements of a weight are dequantized at a time; tests lower it.
 var scratch = 1 << 26
 
@@ -46,7 +49,7 @@ func (q *Tensor) Linear(x *tensor.Tensor) *tensor.Tensor {
 	case x.Size(-1) != q.shape[1]:
 		err = fmt.Errorf("%w: %v and a weight of %v: %d columns and %d",
 			tensor.ErrShape, x.Shape(), q.shape, x.Size(-1), q.shape[1])
-	case !slices.Contains([]tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.F64}, x.DType()):
+	case !slices.Contains(activations, x.DType()):
 		err = fmt.Errorf("%w: activations of %v: they are of F32, F16, BF16 or F64",
 			tensor.ErrDType, x.DType())
 	case x.Device() != q.data.Device():
