@@ -18,7 +18,12 @@ type Linear struct {
 	Bias   *Param // (out), or nil
 
 	Adapter *LoRA `nn:",inline"` // what [Adapt] adds, or nil
+
+	observer Observer
 }
+
+// Observe makes the layer tell f what its weight is multiplied with: see [Observable].
+func (l *Linear) Observe(f Observer) { l.observer = f }
 
 // NewLinear returns a layer from in to out features. Weight and bias begin uniformly within 1/√in,
 // as in PyTorch.
@@ -36,6 +41,7 @@ func NewLinearNoBias(in, out int) *Linear {
 
 // Forward returns a tensor whose last dimension is out, of one whose last dimension is in.
 func (l *Linear) Forward(x *tensor.Tensor) *tensor.Tensor {
+	l.observer.call("weight", x, nil)
 	switch {
 	case l.adapted():
 		return l.Adapter.forward(l, x)
@@ -48,7 +54,13 @@ func (l *Linear) Forward(x *tensor.Tensor) *tensor.Tensor {
 // Embedding is a table whose rows are looked up by number.
 type Embedding struct {
 	Weight *Param // (n, d)
+
+	observer Observer
 }
+
+// Observe makes the layer tell f what [Embedding.Unembed] multiplies its weight with: see
+// [Observable].
+func (e *Embedding) Observe(f Observer) { e.observer = f }
 
 // NewEmbedding returns a table of n rows of d numbers, normally distributed at first.
 func NewEmbedding(n, d int) *Embedding { return &Embedding{Weight: NewParam(Normal(0, 1), n, d)} }
@@ -61,6 +73,7 @@ func (e *Embedding) Forward(ids *tensor.Tensor) *tensor.Tensor {
 // Unembed returns the products of vectors with all rows, of a last dimension d: scores of n tokens,
 // with the weight tied to the embedding.
 func (e *Embedding) Unembed(x *tensor.Tensor) *tensor.Tensor {
+	e.observer.call("weight", x, nil)
 	return x.LinearWith(e.Weight.Tensor(), tensor.Epilogue{})
 }
 

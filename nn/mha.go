@@ -40,7 +40,13 @@ type MultiHeadAttention struct {
 	Dropout      float64
 	embed        int
 	training     bool
+	observer     Observer
 }
+
+// Observe makes the layer tell f what the weights of queries, keys and values are multiplied with:
+// see [Observable]. A packed weight is called with queries, keys and values one after another where
+// they are not one tensor.
+func (m *MultiHeadAttention) Observe(f Observer) { m.observer = f }
 
 // NewMultiHeadAttention returns a layer of embed features in so many heads, which divide them.
 // Weights of inputs begin by the initialisation of Glorot, biases as 0.
@@ -194,13 +200,16 @@ func (m *MultiHeadAttention) project(q, k, v *tensor.Tensor) (a, b, c *tensor.Te
 	kv := m.embed / m.Heads * m.KVHeads
 	sizes := []int{m.embed, kv, kv}
 	if m.InProjWeight != nil && q == k && k == v {
+		m.observer.call("in_proj_weight", q, nil)
 		all := q.LinearWith(m.InProjWeight.Tensor(), tensor.Epilogue{Bias: optional(m.InProjBias)}).Split(sizes, -1)
 		return all[0], all[1], all[2]
 	}
+	names := []string{"in_proj_weight", "in_proj_weight", "in_proj_weight"}
 	var ws []*tensor.Tensor
 	if m.InProjWeight != nil {
 		ws = m.InProjWeight.Tensor().Split(sizes, 0)
 	} else {
+		names = []string{"q_proj_weight", "k_proj_weight", "v_proj_weight"}
 		ws = []*tensor.Tensor{m.QProjWeight.Tensor(), m.KProjWeight.Tensor(), m.VProjWeight.Tensor()}
 	}
 	bs := make([]*tensor.Tensor, 3)
@@ -209,6 +218,7 @@ func (m *MultiHeadAttention) project(q, k, v *tensor.Tensor) (a, b, c *tensor.Te
 	}
 	out := make([]*tensor.Tensor, 3)
 	for i, x := range []*tensor.Tensor{q, k, v} {
+		m.observer.call(names[i], x, nil)
 		out[i] = x.LinearWith(ws[i], tensor.Epilogue{Bias: bs[i]})
 	}
 	return out[0], out[1], out[2]

@@ -33,7 +33,12 @@ type MoE struct {
 	DownProj   *Param     `nn:"experts.down_proj"`            // (experts, embed, width)
 	Shared     Layer      `nn:"shared_experts"`               // for all tokens, or nil
 	Options    MoEOptions `nn:"-"`
+
+	observer Observer
 }
+
+// Observe makes the layer tell f what the weights of experts are multiplied with: see [Observable].
+func (m *MoE) Observe(f Observer) { m.observer = f }
 
 // NewMoE returns a layer of embed features with so many experts, each with width features inside.
 func NewMoE(embed, width, experts int, o MoEOptions) *MoE {
@@ -139,8 +144,11 @@ func (m *MoE) experts(x *tensor.Tensor, r Routing) *tensor.Tensor {
 	order := of.ArgSort(0, false)
 	ends := of.Bincount(m.GateProj.Shape()[0]).CumSum(0)
 	rows := x.IndexSelect(order.Cast(tensor.I64).DivScalar(float64(k)), 0)
+	m.observer.call("experts.gate_proj", rows, ends)
+	m.observer.call("experts.up_proj", rows, ends)
 	h := activate(rows.GroupedMatMul(m.GateProj.Tensor().T(), ends), cmp.Or(m.Options.Act, tensor.Silu))
 	h = h.Mul(rows.GroupedMatMul(m.UpProj.Tensor().T(), ends))
+	m.observer.call("experts.down_proj", h, ends)
 	y := h.GroupedMatMul(m.DownProj.Tensor().T(), ends).IndexSelect(order.ArgSort(0, false), 0)
 	return y.Reshape(tokens, k, x.Size(1)).Mul(r.Weights.Unsqueeze(-1)).Sum(1)
 }

@@ -9,6 +9,8 @@
 //	e, ok := m.Get("blk.0.ffn_down.weight")
 //	columns := e.Weights()
 //
+// A [Collector] adds up the squares in such a run.
+//
 // Files of the GGUF form have two tensors for a weight: name.in_sum2, the sums of squares, and
 // name.counts, how many rows were added up. Files of the binary form have, behind the number of
 // weights, for each of them
