@@ -72,7 +72,7 @@ const outOfRange = "is out of range"
 const module = "github.com/gokiln/kiln/"
 
 // libraries are the packages whose callers an error names.
-var libraries = []string{"tensor.", "nn.", "nn/", "quantized.", "models/", "ops"}
+var libraries = []string{"tensor.", "nn.", "nn/", "quantized.", "quantized/", "models/", "ops"}
 
 func inLibrary(function string) bool {
 	name, ok := strings.CutPrefix(function, module)

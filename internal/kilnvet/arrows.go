@@ -87,6 +87,7 @@ var arrows = []arrow{
 	{from: "quantized/recipe", to: []string{"quantized/format"}},
 	{from: "quantized/ggml", to: []string{"ops/layout", "tensor/file", "quantized/format", "quantized/gguf", "quantized/internal/scan"}},
 	{from: "quantized/imatrix", to: []string{"ops/dtype", "ops/layout", "runtime", "tensor", "tensor/file", "quantized/gguf", "quantized/internal/scan"}},
+	{from: "quantized/checkpoint", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},
 	{from: "quantized", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},
 	{from: "models", to: []string{"dsl", "runtime", "jit", "ops", "tensor", "nn", "quantized"}},
 

@@ -1,0 +1,26 @@
+package kernels
+
+import "github.com/gokiln/kiln/dsl"
+
+// Dequantize stores the elements of rows of a weight from row first on, each rounded once from
+// float32. Each thread has runs of eight elements.
+//
+//kiln:kernel
+func Dequantize[F Scheme, S, T dsl.Float](
+	t dsl.Thread, out []T, s []S, q []uint32, z []uint8, m []float32, l Layout, first int, f F,
+) {
+	d := Data{q, z, m}
+	for i := t.Global(); i < len(out)/RunLen; i += t.GlobalSize() {
+		row, r := first+i/l.Line, i%l.Line
+		block := f.Block(&l, row, r)
+		scale := f.Scale(&d, &l, dsl.F32(s[f.ScaleAt(&l, block)]), block)
+		v := f.Values(&d, &l, row, r, block)
+		for half := range 2 {
+			var four [4]T
+			for j := range 4 {
+				four[j] = dsl.To[T](float32(v[4*half+j] * scale))
+			}
+			dsl.StoreVec(out, 2*i+half, four)
+		}
+	}
+}
