@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/gokiln/kiln/runtime/internal/driver"
+	"github.com/gokiln/kiln/runtime/internal/hostcopy"
 )
 
 // stream is a name for errors: order is the queue's.
@@ -67,6 +68,19 @@ func (s *stream) Upload(dst driver.Addr, src []byte) error {
 	return s.do(func() {
 		move(bytesAt(dst, int64(len(src))), src)
 	})
+}
+
+// UploadFrom reads into the memory of the device itself.
+func (s *stream) UploadFrom(dst driver.Addr, size int64, read func(p []byte, at int64) error) (err error) {
+	refused := s.do(func() {
+		err = hostcopy.Parts(size, hostcopy.LargeChunk, func(at int64, n int) error {
+			return read(bytesAt(dst+driver.Addr(at), int64(n)), at)
+		})
+	})
+	if err == nil {
+		err = refused
+	}
+	return err
 }
 
 // Download copies to the host. A device for records has no results.

@@ -104,6 +104,13 @@ type Stream interface {
 	Close() error
 }
 
+// Uploader is a Stream that reads what it copies to the device into memory that the device reads.
+type Uploader interface {
+	// UploadFrom copies size bytes. It calls read from several goroutines, each with the memory for
+	// some of the bytes and where they begin, and returns when all are read, or the error of one.
+	UploadFrom(dst Addr, size int64, read func(p []byte, at int64) error) error
+}
+
 // Adopter is a Device whose kernels can use memory of the host as that of the device.
 type Adopter interface {
 	// Adopt returns the address of memory that the caller holds until Drop. A result is

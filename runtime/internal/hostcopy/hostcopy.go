@@ -1,7 +1,6 @@
 package hostcopy
 
 import (
-	goruntime "runtime"
 	"sync"
 	"unsafe"
 
@@ -26,18 +25,21 @@ type Stream interface {
 }
 
 // Sizes of the page-locked chunks that copies of Go memory pass through. Many
-// small ones let small uploads run ahead; a few large ones keep the bus busy
-// while the next piece is copied.
+// small ones let small uploads run ahead. Of the large ones as many as there are
+// goroutines are being filled while the bus is busy with the others.
 const (
 	SmallChunk  = 64 << 10
 	SmallChunks = 16
 	LargeChunk  = 4 << 20
-	LargeChunks = 4
+	LargeChunks = goroutines + 4
+
+	goroutines = 8 // that share a copy: one core fills a fifth of a bus of 16 lanes
 )
 
 // Staging copies between Go memory and the device. Go memory is copied by the
 // processor from or to a chunk of page-locked memory, and the device copies the
-// chunk in stream order. An event says when a chunk is free again.
+// chunk in stream order. An event says when a chunk is free again. What is read
+// from a file is read into the chunk.
 type Staging struct {
 	small, large *chunkPool
 }
@@ -50,7 +52,7 @@ func New(d Device) *Staging {
 	}
 }
 
-func (s *Staging) poolFor(size int) *chunkPool {
+func (s *Staging) poolFor(size int64) *chunkPool {
 	if size <= SmallChunk {
 		return s.small
 	}
@@ -198,24 +200,42 @@ func (p *chunkPool) close() {
 
 // Upload copies src to the device. It returns when src has been read.
 func (s *Staging) Upload(st Stream, dst driver.Addr, src []byte) error {
-	pool := s.poolFor(len(src))
-	for len(src) > 0 {
-		c, err := pool.take()
-		if err != nil {
-			return err
-		}
-		n := min(len(src), pool.size)
-		parallelCopy(c.mem[:n], src[:n])
-		err = st.FromHost(dst, c.addr(), n)
-		if putErr := pool.put(c, st); err == nil {
-			err = putErr
-		}
-		if err != nil {
-			return err
-		}
-		dst, src = dst+driver.Addr(n), src[n:]
+	if n := len(src); n > 0 && n <= SmallChunk { // without a closure, which is memory of the heap
+		return s.small.send(st, dst, n, 0, nil, src)
 	}
-	return nil
+	return s.UploadFrom(st, dst, int64(len(src)), func(p []byte, at int64) error {
+		copy(p, src[at:])
+		return nil
+	})
+}
+
+// UploadFrom copies size bytes to the device that read stores, from several goroutines, in the chunks
+// themselves: so many bytes p, which begin at one of them. It returns when all are read, or after an
+// error, when what the device has is not all of them.
+func (s *Staging) UploadFrom(st Stream, dst driver.Addr, size int64, read func(p []byte, at int64) error) error {
+	pool := s.poolFor(size)
+	return Parts(size, pool.size, func(at int64, n int) error {
+		return pool.send(st, dst+driver.Addr(at), n, at, read, nil)
+	})
+}
+
+// send fills a chunk, by read or else with src, and submits the copy of it.
+func (p *chunkPool) send(st Stream, dst driver.Addr, n int, at int64, read func(p []byte, at int64) error, src []byte) error {
+	c, err := p.take()
+	if err != nil {
+		return err
+	}
+	if read == nil {
+		copy(c.mem[:n], src)
+	} else if err := read(c.mem[:n], at); err != nil {
+		p.idle <- c // no copy of it was submitted
+		return err
+	}
+	err = st.FromHost(dst, c.addr(), n)
+	if putErr := p.put(c, st); err == nil {
+		err = putErr
+	}
+	return err
 }
 
 // piece is a part of a download that is in flight.
@@ -227,7 +247,7 @@ type piece struct {
 // Download copies from the device into dst and returns when it is there. The
 // device fills one chunk while the processor empties another.
 func (s *Staging) Download(st Stream, dst []byte, src driver.Addr) error {
-	pool := s.poolFor(len(dst))
+	pool := s.poolFor(int64(len(dst)))
 	var flying []piece
 	var err error
 	for err == nil && (len(dst) > 0 || len(flying) > 0) {
@@ -283,22 +303,4 @@ func (p *chunkPool) fetch(st Stream, dst []byte, src driver.Addr, mayWait bool) 
 	}
 	c.pending = true
 	return piece{c, dst[:n]}, nil
-}
-
-// parallelCopy copies like copy, large pieces on several cores: one core
-// cannot fill the bus.
-func parallelCopy(dst, src []byte) {
-	const grain = 512 << 10
-	workers := min(goruntime.GOMAXPROCS(0), 8, len(src)/grain)
-	if workers < 2 {
-		copy(dst, src)
-		return
-	}
-	part := (len(src)/workers + 63) &^ 63
-	var wg sync.WaitGroup
-	for at := 0; at < len(src); at += part {
-		end := min(at+part, len(src))
-		wg.Go(func() { copy(dst[at:end], src[at:end]) })
-	}
-	wg.Wait()
 }

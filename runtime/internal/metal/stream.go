@@ -8,6 +8,7 @@ import (
 
 	"github.com/gokiln/kiln/internal/dl"
 	"github.com/gokiln/kiln/runtime/internal/driver"
+	"github.com/gokiln/kiln/runtime/internal/hostcopy"
 )
 
 func (s *stream) Alloc(n int64) (driver.Addr, error) {
@@ -33,6 +34,26 @@ func (s *stream) Upload(dst driver.Addr, src []byte) error {
 	s.settle()
 	copy(dl.Bytes(p, len(src)), src)
 	return nil
+}
+
+// UploadFrom waits for what comes before, and reads into memory that is shared; private memory is
+// written as by Upload.
+func (s *stream) UploadFrom(dst driver.Addr, size int64, read func(p []byte, at int64) error) error {
+	if size == 0 {
+		return nil
+	}
+	p, err := s.dev.host("copy to the device", dst, size)
+	switch {
+	case err != nil:
+		return err
+	case p == 0:
+		return s.dev.staging.UploadFrom(s, dst, size, read)
+	}
+	s.settle()
+	mem := dl.Bytes(p, int(size))
+	return hostcopy.Parts(size, hostcopy.LargeChunk, func(at int64, n int) error {
+		return read(mem[at:at+int64(n)], at)
+	})
 }
 
 // Download waits for what was submitted, and reads.

@@ -71,6 +71,11 @@ func (s *Stream) Upload(dst driver.Addr, src []byte) error {
 	return s.dev.staging.Upload(s, dst, src)
 }
 
+// UploadFrom copies to the device what is read into page-locked memory.
+func (s *Stream) UploadFrom(dst driver.Addr, size int64, read func(p []byte, at int64) error) error {
+	return s.dev.staging.UploadFrom(s, dst, size, read)
+}
+
 // Download copies from the device to memory of Go.
 func (s *Stream) Download(dst []byte, src driver.Addr) error {
 	return s.dev.staging.Download(s, dst, src)
