@@ -61,6 +61,13 @@ func fromBytes(op string, d *Device, dt DType, data []byte, n int, shape Shape) 
 	if err != nil {
 		return failed(op, err)
 	}
+	return filled(op, d, dt, shape, func(mem runtime.Slice[byte]) error {
+		return mem.CopyFromAsync(d.stream, data)
+	})
+}
+
+// filled is a tensor whose memory a function fills.
+func filled(op string, d *Device, dt DType, shape Shape, fill func(mem runtime.Slice[byte]) error) *Tensor {
 	t, err := empty(d, dt, append(Shape(nil), shape...))
 	if err != nil {
 		return t.dropped(op, err)
@@ -70,10 +77,10 @@ func fromBytes(op string, d *Device, dt DType, data []byte, n int, shape Shape) 
 	}
 	mem, err := runtime.View[byte](t.buf)
 	if err == nil {
-		err = mem.CopyFromAsync(d.stream, data)
+		err = fill(mem)
 	}
 	if err != nil {
-		return failed(op, err)
+		return t.dropped(op, err)
 	}
 	return t
 }

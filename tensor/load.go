@@ -1,7 +1,10 @@
 package tensor
 
 import (
+	"io"
+
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor/file"
 )
 
@@ -12,25 +15,26 @@ import (
 //	e, err := set.Get("embed.weight")
 //	x := tensor.Load(dev, e)
 //
-// Part of a tensor is loaded by [file.Entry.Narrow].
+// Elements that are stored as they are read go from the file to the device in parts, so that the host
+// needs memory for some of these parts only, see [runtime.Slice.CopyFromReader]. Part of a tensor is
+// loaded by [file.Entry.Narrow].
 func Load(d *Device, e *file.Entry) *Tensor {
 	const op = "load"
 	if e == nil {
 		return failf(op, ErrArgument, "no entry of a file")
 	}
-	v, err := e.View()
-	if err != nil {
+	if !e.DType.Valid() {
+		_, err := e.View() // says why
 		return failed(op, err)
 	}
-	defer v.Release()
 	shape := append(Shape(nil), e.Layout.Shape()...)
 	if e.Layout.IsContiguous() {
-		return loaded(FromBytes(d, e.DType, v.Bytes(), shape...), shape)
+		return read(d, e, shape)
 	}
 	// The elements as they lie there, and a copy of them in order.
-	whole := FromBytes(d, e.DType, v.Bytes()[:e.DType.Bytes(e.Layout.Span())])
+	whole := read(d, e, Shape{e.Layout.Span()})
 	if whole.err != nil {
-		return failed(op, whole.err)
+		return whole
 	}
 	l, err := layout.New(shape, e.Layout.Strides(), e.Layout.Offset())
 	if err != nil {
@@ -39,12 +43,42 @@ func Load(d *Device, e *file.Entry) *Tensor {
 	return whole.with(l).Contiguous()
 }
 
-// loaded gives a tensor without dimensions its shape: no shape is that of a list.
-func loaded(t *Tensor, s Shape) *Tensor {
-	if len(s) == 0 {
-		return t.Reshape()
+// LoadRaw copies the bytes of a tensor of a file to a device as the file has them, see
+// [file.Entry.Raw]: the blocks of a quantized type. The result has one dimension of type U8.
+func LoadRaw(d *Device, e *file.Entry) *Tensor {
+	if e == nil {
+		return failf("load", ErrArgument, "no entry of a file")
 	}
-	return t
+	if r := e.ReaderAt(); r != nil && e.Layout.IsContiguous() {
+		return fromReader(d, U8, r, Shape{int(r.Size())})
+	}
+	v, err := e.Raw()
+	if err != nil {
+		return failed("load", err)
+	}
+	defer v.Release()
+	return fromBytes("load", d, U8, v.Bytes(), len(v.Bytes()), Shape{len(v.Bytes())})
+}
+
+// read makes a tensor of the elements that an entry has memory for, in a shape of as many.
+func read(d *Device, e *file.Entry, shape Shape) *Tensor {
+	if r := e.ReaderAt(); r != nil {
+		return fromReader(d, e.DType, r, shape)
+	}
+	v, err := e.View()
+	if err != nil {
+		return failed("load", err)
+	}
+	defer v.Release()
+	n := shape.Count()
+	return fromBytes("load", d, e.DType, v.Bytes()[:e.DType.Bytes(n)], n, shape)
+}
+
+// fromReader makes a tensor of all that is read.
+func fromReader(d *Device, dt DType, r *io.SectionReader, shape Shape) *Tensor {
+	return filled("load", d, dt, shape, func(mem runtime.Slice[byte]) error {
+		return mem.CopyFromReader(d.stream, r, 0)
+	})
 }
 
 // LoadAll loads all tensors of a file, by their names. The first error is returned.

@@ -70,11 +70,14 @@ func (e Encoding) bytes(n int) int64 {
 	return int64(n)/8*b + (int64(n)%8*b+7)/8
 }
 
+// converts reports whether elements are stored in another way than their type has them.
+func (e Encoding) converts() bool { return e.Kind != Same || e.Big && e.Bits() > 8 }
+
 // decode returns the elements as their type has them. The view is given up if it is not
 // returned. The layout says which of them count.
 func (e Encoding) decode(v *View, l layout.Layout) (*View, error) {
 	switch {
-	case e.Kind == Same && (!e.Big || e.Bits() <= 8):
+	case !e.converts():
 		return v, nil
 	case e.Kind == Bool && !slices.ContainsFunc(v.data, func(b byte) bool { return b > 1 }):
 		return v, nil

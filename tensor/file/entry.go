@@ -256,6 +256,25 @@ func (e *Entry) Raw() (*View, error) {
 	return v, nil
 }
 
+// ReaderAt returns what View would return, or Raw of a quantized type, to be read in parts: as many
+// bytes as their views have. Memory of the process is what they are read into only, not the pages of
+// a mapped file. It is nil for elements that are converted, unpacked or made.
+func (e *Entry) ReaderAt() *io.SectionReader {
+	blob, ok := e.blob.(io.ReaderAt)
+	n := int64(0)
+	switch {
+	case !ok:
+		return nil
+	case e.enc.Quantized():
+		n = e.enc.bytes(e.Layout.Count())
+	case !e.DType.Valid() || e.enc.converts():
+		return nil
+	default:
+		n = e.enc.bytes(e.Layout.Span())
+	}
+	return io.NewSectionReader(blob, e.at, n)
+}
+
 // View returns the elements as the file has them, to be read by Layout: with the least
 // significant byte first. It copies nothing if the file is mapped and needs no
 // conversion; the bytes may then begin at any address, whatever the element type.

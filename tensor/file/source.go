@@ -26,13 +26,15 @@ type Source struct {
 	size    int64
 	hold    *hold // on the mapping, nil without one
 	cleanup runtime.Cleanup
-	r       io.ReaderAt // without a mapping
+	r       io.ReaderAt // the file; nil for bytes in memory
 	closer  io.Closer
 	closed  atomic.Bool
 }
 
-// Open opens a file, maps it into memory if the system can do that, and otherwise
-// reads from it. The file must not be made shorter while it is open.
+// Open opens a file, and maps it into memory if the system can do that: views of it copy nothing
+// then. ReadAt reads the file, so that the process has no more memory than what it reads into; each
+// page of a mapping that is touched counts as memory of the process. The file must not be made
+// shorter while it is open.
 func Open(path string) (*Source, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -45,13 +47,13 @@ func Open(path string) (*Source, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
+	s := FromReader(path, f, info.Size())
 	if n := info.Size(); n > 0 && n <= math.MaxInt {
 		if data, err := mapFile(f, int(n)); err == nil {
-			return mapped(path, data, unmapFile), f.Close()
+			s = mapped(path, data, unmapFile)
 		}
 	}
-	s := FromReader(path, f, info.Size())
-	s.closer = f
+	s.r, s.closer = f, f
 	return s, nil
 }
 
@@ -120,7 +122,7 @@ func (s *Source) ReadAt(p []byte, off int64) (int, error) {
 	if err := s.check(off, int64(len(p))); err != nil {
 		return 0, err
 	}
-	if s.hold == nil {
+	if s.r != nil {
 		n, err := s.r.ReadAt(p, off)
 		if n == len(p) {
 			return n, nil
@@ -135,10 +137,7 @@ func (s *Source) ReadAt(p []byte, off int64) (int, error) {
 		return 0, Fault(s.name, -1, os.ErrClosed, "")
 	}
 	defer h.release()
-	if err := copyMapped(p, h.m.data[off:]); err != nil {
-		return 0, Fault(s.name, off, ErrTruncated, "the file was changed while it was open: %v", err)
-	}
-	return len(p), nil
+	return copy(p, h.m.data[off:]), nil
 }
 
 // copyMapped copies from mapped memory, whose pages may have gone with the end of the
@@ -183,6 +182,11 @@ func (s *Source) Section(off, n int64) (Blob, error) {
 type section struct {
 	s       *Source
 	off, sz int64
+}
+
+// ReadAt reads without a mapping, within the section.
+func (s section) ReadAt(p []byte, off int64) (int, error) {
+	return io.NewSectionReader(s.s, s.off, s.sz).ReadAt(p, off)
 }
 
 func (s section) Size() int64 { return s.sz }

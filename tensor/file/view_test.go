@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/layout"
 )
 
 // counted returns a Source whose memory reports when it is freed.
@@ -58,8 +61,17 @@ func TestShortenedWhileMapped(t *testing.T) {
 	s, err := Open(path)
 	require.NoError(t, err)
 	defer s.Close()
+	blob, err := s.Section(1<<19, 1<<19)
+	require.NoError(t, err)
+	e, err := New(Spec{Name: "w", Encoding: As("U8", dtype.U8), Shape: layout.Shape{1 << 19}, Blob: blob, Path: path})
+	require.NoError(t, err)
 	require.NoError(t, os.Truncate(path, 10))
 	_, err = s.ReadAt(make([]byte, 100), 1<<19)
+	require.ErrorIs(t, err, ErrTruncated)
+	require.ErrorContains(t, err, "was 1048576 bytes long when it was opened")
+	_, err = e.ReaderAt().ReadAt(make([]byte, 100), 0)
+	require.ErrorIs(t, err, ErrTruncated)
+	_, err = e.Bytes() // by the mapping
 	require.ErrorIs(t, err, ErrTruncated)
 	require.ErrorContains(t, err, "changed while it was open")
 }
