@@ -14,7 +14,7 @@ out="$(cd "$1" && pwd)"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CGO_ENABLED=0 GOOS=linux GOARCH=amd64
 
-go build -trimpath -ldflags='-s -w' -o "$out/" ./bench/gpubench ./bench/tensor ./bench/firstop ./examples/edges ./examples/swiglu ./examples/transpose ./examples/gemm ./cmd/kiln \
+go build -trimpath -ldflags='-s -w' -o "$out/" ./bench/gpubench ./bench/tensor ./bench/firstop ./bench/load ./examples/edges ./examples/swiglu ./examples/transpose ./examples/gemm ./cmd/kiln \
 	./tests/e2e/testdata/fault ./tests/e2e/testdata/lambda
 # Code for the step firstop, of a record that the same step wrote where the GPU is: with
 # ptxas machine code.

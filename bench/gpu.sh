@@ -7,7 +7,7 @@
 # KILN_BIN  folder of binaries that build.sh wrote, or a .tar.gz of its content
 # OUT       folder for results (default: ./gpu-results)
 # PYTHON    interpreter for the peers (default: python3)
-# STEPS     of: device tests nvrtc llvm hip fuzz edges gpubench firstop tensor quantized peers (default: all),
+# STEPS     of: device tests nvrtc llvm hip fuzz edges gpubench firstop tensor quantized load peers (default: all),
 #           and products: KILN_PRODUCTS random products of matrices, 100,000 without it
 # KILN_NVRTC  NVRTC, if it is not in the usual places
 #
@@ -161,6 +161,11 @@ step_quantized() {
 	PYTHONDONTWRITEBYTECODE=1 limited 120 "${PYTHON:-python3}" "$root/bench/peers/quantized.py" >"$out/peers-quantized.jsonl" || fail "peers/quantized.py"
 }
 
+# step_load measures how fast a file of 4 GB, which it writes to TMPDIR, comes to the device.
+step_load() {
+	limited 120 "$bin/load" -device cuda -json >"$out/kiln-load.jsonl" || fail "bench/load"
+}
+
 step_peers() {
 	local script
 	for script in saxpy launch cold; do
@@ -169,7 +174,7 @@ step_peers() {
 	done
 }
 
-for step in ${STEPS:-device tests nvrtc llvm hip fuzz edges gpubench firstop tensor quantized peers}; do
+for step in ${STEPS:-device tests nvrtc llvm hip fuzz edges gpubench firstop tensor quantized load peers}; do
 	echo "== $step"
 	begin=$SECONDS
 	"step_$step"
