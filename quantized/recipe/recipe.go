@@ -34,6 +34,8 @@ var recipes = []Recipe{
 	{"IQ3_S", format.IQ3_S, 26}, {"IQ3_M", format.IQ3_S, 27},
 	{"IQ4_NL", format.IQ4_NL, 25}, {"IQ4_XS", format.IQ4_XS, 30},
 	{"TQ1_0", format.TQ1_0, 36}, {"TQ2_0", format.TQ2_0, 37},
+	{"MXFP4_MOE", format.MXFP4, 38}, {"NVFP4", format.NVFP4, 39},
+	{"Q1_0", format.Q1_0, 40}, {"Q2_0", format.Q2_0, 41},
 }
 
 // aliases are other names of recipes.
@@ -80,7 +82,7 @@ type Tensor struct {
 
 // moved is the type in place of one whose blocks do not divide rows.
 var moved = map[format.Type]format.Type{
-	format.TQ1_0: format.Q4_0, format.TQ2_0: format.Q4_0,
+	format.TQ1_0: format.Q4_0, format.TQ2_0: format.Q4_0, format.Q2_0: format.Q4_0,
 	format.IQ1_S: format.IQ4_NL, format.IQ1_M: format.IQ4_NL, format.IQ2_XXS: format.IQ4_NL,
 	format.IQ2_XS: format.IQ4_NL, format.IQ2_S: format.IQ4_NL, format.IQ3_XXS: format.IQ4_NL,
 	format.IQ3_S: format.IQ4_NL, format.IQ4_XS: format.IQ4_NL,
@@ -121,12 +123,15 @@ func fit(f format.Type, t Tensor) format.Type {
 
 // kept are parts of the names of tensors that stay as they are.
 var kept = []string{
-	"_norm.weight", "ffn_gate_inp.weight", "altup", "laurel", "per_layer_model_proj",
+	"_norm.weight", "ffn_gate_inp.weight", "ffn_gate_tid2eid.weight", "altup", "laurel",
+	"per_layer_model_proj", "indexer.k_proj.weight", "indexer.q_proj.weight",
 	"position_embd.", "token_types.", "ssm_conv1d", "shortconv.conv", "attn_rel_b.weight",
 	"time_mix_first.weight", "time_mix_w0.weight", "time_mix_w1.weight", "time_mix_w2.weight",
 	"time_mix_v0.weight", "time_mix_v1.weight", "time_mix_v2.weight", "time_mix_a0.weight",
 	"time_mix_a1.weight", "time_mix_a2.weight", "time_mix_g1.weight", "time_mix_g2.weight",
 	"time_mix_decay_w1.weight", "time_mix_decay_w2.weight", "time_mix_lerp_fused.weight",
+	".position_embd", "sam.pos_embd", "sam.neck.", "sam.net_", ".rel_pos", ".patch_embd",
+	".patch_merger", "a.rvq.codebook", "mm.a.code_embd",
 }
 
 // Quantizes reports whether recipes change a tensor: weights of two dimensions or more.

@@ -125,6 +125,29 @@ func TestOtherModels(t *testing.T) {
 	require.Equal(t, "Q5_K", plan(t, "Q4_K_M", small, qkv)["blk.0.attn_qkv.weight"])
 }
 
+// Only the weights of experts have four bits.
+func TestExpertsOnly(t *testing.T) {
+	list := append(llama(1),
+		recipe.Tensor{Name: "blk.0.ffn_gate_inp.weight", Shape: []int{4, 256}},
+		recipe.Tensor{Name: "blk.0.ffn_down_exps.weight", Shape: []int{4, 256, 64}},
+		recipe.Tensor{Name: "blk.0.ffn_up_exps.weight", Shape: []int{4, 64, 96}},
+		recipe.Tensor{Name: "blk.0.ffn_gate_exps.weight", Shape: []int{1, 64, 256}},
+		recipe.Tensor{Name: "blk.0.ffn_odd_exps.weight", Shape: []int{4, 64, 33}},
+		recipe.Tensor{Name: "blk.0.attn_kv_b.weight", Shape: []int{2, 64, 256}})
+	want := map[string]string{"token_embd.weight": "Q8_0", "output.weight": "Q8_0",
+		"blk.0.ffn_gate_exps.weight": "Q8_0", "blk.0.ffn_odd_exps.weight": "F16"}
+	for _, part := range []string{"attn_k", "attn_output", "attn_q", "attn_v", "ffn_down", "ffn_gate",
+		"ffn_up"} {
+		want["blk.0."+part+".weight"] = "Q8_0"
+	}
+	m := recipe.Model{Architecture: "gpt-oss", Layers: 1, Heads: 8, KVHeads: 1, Experts: 8}
+	require.Equal(t, want, plan(t, "mxfp4_moe", m, list), "others are MXFP4")
+	m.Architecture = "bailingmoe3"
+	want["blk.0.attn_kv_b.weight"], want["blk.0.ffn_odd_exps.weight"] = "Q8_0", "Q8_0"
+	list[len(list)-2].Shape[2] = 64
+	require.Equal(t, want, plan(t, "mxfp4_moe", m, list))
+}
+
 // Not all layers have all parts.
 func TestLayersOfHybrids(t *testing.T) {
 	var list []recipe.Tensor
@@ -159,6 +182,7 @@ func TestRowsOfOtherLengths(t *testing.T) {
 	require.Equal(t, "Q8_0", of("Q6_K", 96))
 	require.Equal(t, "IQ4_NL", of("IQ2_M", 96))
 	require.Equal(t, "Q4_0", of("TQ2_0", 96))
+	require.Equal(t, "Q4_0", of("Q2_0", 96))
 	require.Equal(t, "F16", of("Q4_K_M", 33))
 	require.Equal(t, "F16", of("Q8_0", 33))
 	for _, x := range []recipe.Tensor{

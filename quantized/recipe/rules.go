@@ -81,6 +81,9 @@ func (s *state) partOf(name string) part {
 // typeOf is the type of the next tensor.
 func (s *state) typeOf(t Tensor) format.Type {
 	p := s.partOf(t.Name)
+	if s.recipe.Type == format.MXFP4 {
+		return s.ofExperts(p, t)
+	}
 	s.locate(p, t.Name)
 	f := s.recipe.Type
 	if p == output && (s.falcon() || t.Shape[len(t.Shape)-1]%256 != 0) {
@@ -96,6 +99,19 @@ func (s *state) typeOf(t Tensor) format.Type {
 		f = s.shared(p, f)
 	}
 	return f
+}
+
+// ofExperts is the type by the recipe that is for the weights of experts, which have three
+// dimensions, and leaves all others 8 bits. Of Bailing MoE 3 projections of attention have three
+// dimensions too.
+func (s *state) ofExperts(p part, t Tensor) format.Type {
+	n := len(t.Shape)
+	forward := p == ffnDown || p == ffnGate || p == ffnUp
+	if n > 2 && t.Shape[n-3] > 1 && p != output &&
+		(forward || s.model.Architecture != "bailingmoe3") {
+		return s.recipe.Type
+	}
+	return format.Q8_0
 }
 
 // shared are rules of attention that hold for all recipes: values that many heads share are small.

@@ -10,7 +10,7 @@ var rules = []rule{
 
 	{embedding, "IQ2_XXS IQ2_XS IQ1_S IQ1_M", nil, format.Q2_K},
 	{embedding, "IQ2_S IQ2_M IQ3_XXS", nil, format.IQ3_S},
-	{embedding, "TQ1_0 TQ2_0", nil, format.Q4_K},
+	{embedding, "TQ1_0 TQ2_0 Q2_0", nil, format.Q4_K},
 
 	{attnV, lowest, sparse, format.Q4_K},
 	{attnV, "IQ2_S IQ2_M", nil, format.IQ3_S},
