@@ -9,7 +9,7 @@ import "math"
 //	4  qs  32 bytes: each group in 8, elements j and j+8 in the nibbles of byte j
 //
 // An element is half the scale times value q of the table of [BlockMXFP4]. The top bit of a scale is
-// ignored, and 0x7F is 0.
+// ignored, and 0x7F is 0; but 0xFF is 480, as the reference has it.
 type BlockNVFP4 struct{}
 
 // Elems is 64.
@@ -28,11 +28,10 @@ func (BlockNVFP4) Run(d Data, at, r int) Run {
 // halfE4M3 is half of a scale. The bits are put where float32 has them; the product corrects the
 // exponent, of denormal numbers too.
 func halfE4M3(b uint32) float32 {
-	b &= 0x7F
 	if b == 0x7F {
 		return 0
 	}
-	return math.Float32frombits(b<<20) * 0x1p119
+	return math.Float32frombits(b&0x7F<<20) * 0x1p119
 }
 
 // Quantize takes the largest magnitude of each group to 6, with the scale rounded.

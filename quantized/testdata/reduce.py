@@ -1,6 +1,6 @@
 """Writes quants.safetensors.gz, the part of the golden data of quantized formats that tests read.
 
-    python reduce.py ggml_quants.safetensors quants.safetensors.gz
+    python reduce.py ggml_quants.safetensors quants.safetensors.gz ../format/testdata/dots.safetensors.gz
 
 The input is what the reference implementation, ggml 0.21.0 (d99724f2b141) in plain C without vector
 code and floating-point contraction, made of blocks and rows: for a type T
@@ -11,6 +11,12 @@ code and floating-point contraction, made of blocks and rows: for a type T
     T/mul_mat/{w,y_f64}                        weights, and their product with mul_mat/x in float64
 
 Of these the output has some blocks and rows: two rows of each family of inputs, one of importance.
+The second output has of dot products
+
+    T/vec_dot/{valid,random}/{w,y,y_f64,mag}   rows of weights, and their products with vec_dot/act/P
+    vec_dot/{x,act/P}                          activations, and the same as rows of the type P
+
+one row of weights of each kind, of NVFP4 one with the scale 0xFF.
 """
 
 import gzip
@@ -58,9 +64,24 @@ def part(name, x):
     return None
 
 
-def main(source, target):
+def dots(name, x):
+    """The part of a tensor that is kept of dot products."""
+    words = name.split("/")
+    if words[0] == "vec_dot":
+        return x
+    if words[1] != "vec_dot":
+        return None
+    return x[4:5] if words[0] == "NVFP4" else x[:1]  # which has a scale of 0xFF
+
+
+def main(source, target, products):
     meta, tensors = read(source)
     meta["rows_per_name"] = "2"
+    write(target, meta, tensors, part)
+    write(products, meta, tensors, dots)
+
+
+def write(target, meta, tensors, part):
     header, data = {"__metadata__": meta}, b""
     names = {v: k for k, v in TYPES.items()}
     for name in sorted(tensors):
