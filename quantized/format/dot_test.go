@@ -41,7 +41,8 @@ func TestDot(t *testing.T) {
 			if !set.Has(name + "/w") {
 				continue
 			}
-			w, act := set.Bytes(t, name+"/w"), set.Bytes(t, fmt.Sprintf("vec_dot/act/%v", byType[of].Partner))
+			w := set.Bytes(t, name+"/w")
+			act := set.Bytes(t, fmt.Sprintf("vec_dot/act/%v", byType[of].Partner))
 			y, exact, mag := set.F32(t, name+"/y"), set.F64(t, name+"/y_f64"), set.F64(t, name+"/mag")
 			shape := set.Shape(name + "/y")
 			wide, long := len(w)/shape[0], len(act)/shape[1]
