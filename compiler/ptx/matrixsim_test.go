@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -115,27 +116,59 @@ func (o simOperand) elements(t *simThread, typ *ir.Type) (out []uint64) {
 	return out
 }
 
-// add adds a product to the sums c[i] at (row, col) of a thread, one after the other along k.
-func (u *simUnit) add(c uint64, n int, factors func(k int) (a, b uint64)) uint64 {
-	for k := range n {
-		a, b := factors(k)
-		a, b = a>>u.ignored<<u.ignored, b>>u.ignored<<u.ignored
-		of := u.number
-		if of == nil {
-			of = func(bits uint64) float64 { return simFloat(u.elem, bits) }
-		}
-		x, y := of(a), of(b)
-		switch u.sum {
-		case ir.I32:
-			c = uint64(uint32(int32(c) + int32(x*y)))
-		case ir.F32:
-			c = uint64(math.Float32bits(float32(x*y + simFloat(u.sum, c))))
-		default:
-			c = math.Float64bits(math.FMA(x, y, simFloat(u.sum, c)))
-		}
+// value is the number that the bits of an element of a factor stand for.
+func (u *simUnit) value(bits uint64) float64 {
+	bits = bits >> u.ignored << u.ignored
+	if u.number != nil {
+		return u.number(bits)
 	}
-	return c
+	return simFloat(u.elem, bits)
 }
+
+// add adds the products of the numbers of a row and of a column to a sum, one after the other along k.
+func (u *simUnit) add(c uint64, row, col []float64) uint64 {
+	switch u.sum {
+	case ir.I32:
+		sum := int32(c)
+		for k, x := range row {
+			sum += int32(x * col[k])
+		}
+		return uint64(uint32(sum))
+	case ir.F32:
+		sum := math.Float32frombits(uint32(c))
+		for k, x := range row {
+			sum = float32(x*col[k] + float64(sum))
+		}
+		return uint64(math.Float32bits(sum))
+	}
+	sum := math.Float64frombits(c)
+	for k, x := range row {
+		sum = math.FMA(x, col[k], sum)
+	}
+	return math.Float64bits(sum)
+}
+
+// simFactor is the numbers of a factor: k of each row of A, or column of B. Each is decoded once, not
+// for every sum that it is part of.
+type simFactor struct {
+	k       int
+	numbers []float64
+	set     []bool
+}
+
+func newFactor(lines, k int) *simFactor {
+	return &simFactor{k, make([]float64, lines*k), make([]bool, lines*k)}
+}
+
+func (f *simFactor) put(i, k int, x float64) {
+	at := i*f.k + k
+	f.numbers[at], f.set[at] = x, true
+}
+
+func (f *simFactor) line(i int) []float64 { return f.numbers[i*f.k:][:f.k] }
+
+// whole reports whether every number was put.
+func (f *simFactor) whole() bool { return !slices.Contains(f.set, false) }
 
 // multiply runs mma.sync for the lanes of a warp.
 func multiply(in *simInst, lanes []*simThread) {
@@ -144,24 +177,24 @@ func multiply(in *simInst, lanes []*simThread) {
 	if !ok || strings.Join(in.mods[:3], ".") != "mma.sync.aligned" {
 		panic("no instruction " + strings.Join(in.mods, "."))
 	}
-	a, b := map[[2]int]uint64{}, map[[2]int]uint64{}
+	a, b := newFactor(u.m, u.k), newFactor(u.n, u.k)
 	for l, t := range lanes {
 		for i, x := range in.ops[1].elements(t, u.elem) {
-			r, c := u.a(l/4, l%4, i)
-			a[[2]int{r, c}] = x
+			row, k := u.a(l/4, l%4, i)
+			a.put(row, k, u.value(x))
 		}
 		for i, x := range in.ops[2].elements(t, u.elem) {
-			r, c := u.b(l/4, l%4, i)
-			b[[2]int{r, c}] = x
+			k, col := u.b(l/4, l%4, i)
+			b.put(col, k, u.value(x))
 		}
 	}
-	if len(a) != u.m*u.k || len(b) != u.k*u.n {
+	if !a.whole() || !b.whole() {
 		panic("wrong number of registers in " + in.text)
 	}
 	for l, t := range lanes {
 		for i, c := range in.ops[3].elements(t, u.sum) {
 			row, col := u.c(l/4, l%4, i)
-			in.ops[0].pair[i].set(t, u.add(c, u.k, func(k int) (uint64, uint64) { return a[[2]int{row, k}], b[[2]int{k, col}] }))
+			in.ops[0].pair[i].set(t, u.add(c, a.line(row), b.line(col)))
 		}
 	}
 }
@@ -314,9 +347,13 @@ func decodeProduct(in *simInst, t *simThread) simProduct {
 // run makes the product.
 func (p *simProduct) run(threads []*simThread) {
 	sums := p.in.ops[0].pair
+	a, b := newFactor(groupRows, p.unit.k), newFactor(p.n, p.unit.k)
 	if p.regs != nil {
-		p.a = p.registers(threads)
+		p.registers(threads, a)
+	} else {
+		p.read(a, p.a)
 	}
+	p.read(b, p.b)
 	for l, t := range threads {
 		for i := range sums {
 			row := 16*(l/32) + l%32/4 + 8*(i/2%2)
@@ -325,25 +362,35 @@ func (p *simProduct) run(threads []*simThread) {
 			if !p.adds {
 				t.regs[r] = 0
 			}
-			t.regs[r] = p.unit.add(t.regs[r], p.unit.k, func(k int) (uint64, uint64) { return p.a(row, k), p.b(col, k) })
+			t.regs[r] = p.unit.add(t.regs[r], a.line(row), b.line(col))
 		}
 	}
 }
 
-// registers returns what is at row i and place k of A in registers, of which each warp has 16 rows (PTX
-// ISA, "Register Fragments" of wgmma): they are read when the product is made.
-func (p *simProduct) registers(threads []*simThread) func(i, k int) uint64 {
-	a := map[[2]int]uint64{}
+// groupRows is how many rows of A a product of a group has.
+const groupRows = 64
+
+// read fills a factor with the elements that a function returns.
+func (p *simProduct) read(to *simFactor, element func(i, k int) uint64) {
+	for i := range len(to.numbers) / to.k {
+		for k := range to.k {
+			to.put(i, k, p.unit.value(element(i, k)))
+		}
+	}
+}
+
+// registers fills A from registers, of which each warp has 16 rows (PTX ISA, "Register Fragments" of
+// wgmma): they are read when the product is made.
+func (p *simProduct) registers(threads []*simThread, a *simFactor) {
 	for l, t := range threads {
 		for i, x := range (simOperand{pair: p.regs}).elements(t, p.unit.elem) {
 			row, k := p.unit.a(l%32/4, l%4, i)
-			a[[2]int{16*(l/32) + row, k}] = x
+			a.put(16*(l/32)+row, k, p.unit.value(x))
 		}
 	}
-	if len(a) != 64*p.unit.k {
+	if !a.whole() {
 		panic("wrong number of registers in " + p.in.text)
 	}
-	return func(i, k int) uint64 { return a[[2]int{i, k}] }
 }
 
 // factor returns what a descriptor says is at row or column i and place k (PTX ISA, "Matrix
