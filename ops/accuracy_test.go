@@ -14,9 +14,9 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// TestLongSums tests the errors of sums of 2²⁵ numbers on each device. The CPU has them in sweeps;
-// otherwise it, the interpreter, and all devices in short tests have fewer, unless KILN_ACCURACY is
-// all.
+// TestLongSums tests the errors of sums of 2²⁵ numbers on each device. The CPU has them with
+// KILN_SWEEP=all; otherwise it, the interpreter, and all devices in short tests have fewer, unless
+// KILN_ACCURACY is all.
 func TestLongSums(t *testing.T) {
 	for _, name := range devices() {
 		t.Run(name, func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestLongSums(t *testing.T) {
 				switch {
 				case name == "cpu:interp":
 					lengths = []int{1 << 17}
-				case testing.Short(), name == "cpu" && !tooltest.Sweeps():
+				case testing.Short(), name == "cpu" && !tooltest.Whole():
 					lengths = lengths[:1]
 				}
 			}

@@ -32,33 +32,49 @@ func without(dev *runtime.Device) []dtype.DType {
 }
 
 // ofInterpreter is the parts that the interpreter runs, unless KILN_OPSTEST is all: it takes as
-// long as all others, and is compared with them elsewhere, too.
+// long as all others, and is compared with them elsewhere, too. A -short run has fewer, here and
+// below.
 func ofInterpreter() opstest.Share {
 	switch {
 	case os.Getenv("KILN_OPSTEST") == "all":
 		return opstest.All()
-	case tooltest.Sweeps():
+	case tooltest.Whole():
 		return opstest.OneOf(1, 3)
+	case tooltest.Sweeps():
+		return opstest.OneOf(1, 8)
+	case testing.Short():
+		return opstest.OneOf(1, 64)
 	}
 	return opstest.OneOf(1, 16)
 }
 
 // whole reports whether all parts are tested. Otherwise tests that run operations on a CPU once
 // more, as if it were another device, take a share of the parts, which their names decide.
-func whole() bool { return tooltest.Sweeps() || os.Getenv("KILN_OPSTEST") == "all" }
+func whole() bool { return tooltest.Whole() || os.Getenv("KILN_OPSTEST") == "all" }
 
-// someOf is all parts, or such as have every operation and every type between them.
+// someOf is all parts, or such as have every operation and every type between them, to which a
+// sweep adds a share of the others.
 func someOf() opstest.Share {
-	if whole() {
+	switch {
+	case whole():
 		return opstest.All()
+	case tooltest.Sweeps():
+		return opstest.SomeAnd(2, 4)
+	case testing.Short():
+		return opstest.OneOf(1, 32)
 	}
 	return opstest.Some()
 }
 
-// share is all parts, or the second of n shares of them.
+// share is all parts, or the second of n shares of them, which are twice as large in a sweep.
 func share(n int) opstest.Share {
-	if whole() {
+	switch {
+	case whole():
 		return opstest.All()
+	case tooltest.Sweeps():
+		return opstest.OneOf(1, (n+1)/2)
+	case testing.Short():
+		return opstest.OneOf(1, 4*n)
 	}
 	return opstest.OneOf(1, n)
 }

@@ -56,7 +56,7 @@ func everything(d *tensor.Device) bool {
 }
 
 // formats returns the formats to test on a device: all, but on simulated GPUs, whose compiler takes
-// a second for a few kernels, one of each way to read bytes unless KILN_SWEEP=all asks for all.
+// a second for a few kernels, one of each way to read bytes unless a sweep asks for all.
 func formats(d *tensor.Device) (list []format.Type) {
 	few := []format.Type{format.Q4_0, format.Q5_K, format.IQ1_M, format.MXFP4}
 	for _, of := range format.Types() {
@@ -68,7 +68,7 @@ func formats(d *tensor.Device) (list []format.Type) {
 }
 
 // some returns types of results to test with, those that the device has, of which simulated GPUs
-// take the first one unless KILN_SWEEP=all asks for all.
+// take the first one unless a sweep asks for all.
 func some(d *tensor.Device, of ...tensor.DType) []tensor.DType {
 	if everything(d) {
 		return slices.DeleteFunc(of, func(dt tensor.DType) bool { return !d.Supports(dt) })

@@ -40,7 +40,7 @@ func TestGoVet(t *testing.T) {
 		return string(out), err
 	}
 	clean := "../../examples/swiglu/kernels"
-	if tooltest.Sweeps() { // go vet gives the tool all that the program around them imports, too
+	if tooltest.Whole() { // go vet gives the tool all that the program around them imports, too
 		clean = "../../examples/swiglu/..."
 	}
 	text, err := vet(data+"lib", clean)

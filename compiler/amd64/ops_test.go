@@ -319,14 +319,14 @@ func levels(t *testing.T) []isa {
 // forms are the operands with which a signature is tried: all operands in registers, and each
 // operand but the first as a constant.
 //
-// A sweep tries all of them on both levels. Otherwise constants are tried on one level, and with
-// operands that differ from lane to lane.
+// KILN_SWEEP=all tries all of them on both levels. Otherwise constants are tried on one level, and
+// with operands that differ from lane to lane.
 func forms(s irconf.Signature, i isa) []form {
 	var out []form
 	for _, u := range []bool{false, true} {
 		out = append(out, form{sig: s, isa: i, uniform: u, fixed: -1})
 		for a := range s.Args {
-			if len(s.Args) == 1 || (u || i != v3) && !tooltest.Sweeps() {
+			if len(s.Args) == 1 || (u || i != v3) && !tooltest.Whole() {
 				break
 			}
 			for _, bits := range fixedValues(s, a) {

@@ -38,6 +38,7 @@ const longest = 8000
 func TestKernels(t *testing.T) {
 	clang := tooltest.Find(t, "KILN_CLANG", "clang-19", "clang")
 	all := everykernel.Programs(t)
+	const versions = 4 // which take all kernels between them
 	for i, c := range []struct {
 		version string
 		opt     compiler.Options
@@ -49,7 +50,7 @@ func TestKernels(t *testing.T) {
 			tgt, err := target.Parse("msl:" + c.version)
 			require.NoError(t, err)
 			o := cfamily.Options{Disjoint: c.opt.Assume&compiler.Disjoint != 0}
-			modules := everykernel.Modules(t, everykernel.Share(all, i), tgt, c.opt)
+			modules := everykernel.Modules(t, everykernel.Share(all, i, versions), tgt, c.opt)
 			withoutDouble := 0 // kernels that do not need float64, compiled or refused
 			have := slices.DeleteFunc(slices.Clone(modules), func(m *ir.Module) bool {
 				_, err := msl.Language.Emit(m, tgt, o)

@@ -22,20 +22,21 @@ import (
 func TestKernels(t *testing.T) {
 	ptxas := tooltest.Find(t, "KILN_PTXAS", "ptxas")
 	all := everykernel.Programs(t)
-	for i, c := range []struct {
+	builds := []struct {
 		arch string
 		opt  compiler.Options
 	}{
 		{"sm_75", everykernel.Fast}, {"sm_80", everykernel.Fast}, {"sm_90", everykernel.Fast}, {"sm_90", compiler.Options{}},
 		{"sm_90", everykernel.Checked}, {"sm_120", everykernel.Fast},
-	} {
+	}
+	for i, c := range builds {
 		t.Run(fmt.Sprintf("%s %s", c.arch, c.opt.Build()), func(t *testing.T) {
 			if i != 0 && c.arch != "sm_90" || i == 3 {
 				tooltest.Sweep(t, "sm_75, and sm_90 for small launches and checked")
 			}
 			tgt, err := target.Parse("ptx:" + c.arch)
 			require.NoError(t, err)
-			part := everykernel.Share(all, i)
+			part := everykernel.Share(all, i, len(builds))
 			fast := c.opt.Assume != 0
 			var text strings.Builder
 			for i, m := range everykernel.Modules(t, part, tgt, c.opt) {

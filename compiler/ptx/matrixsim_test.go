@@ -125,7 +125,8 @@ func (u *simUnit) value(bits uint64) float64 {
 	return simFloat(u.elem, bits)
 }
 
-// add adds the products of the numbers of a row and of a column to a sum, one after the other along k.
+// add adds the products of the numbers of a row and of a column to a sum, one after the other along
+// k.
 func (u *simUnit) add(c uint64, row, col []float64) uint64 {
 	switch u.sum {
 	case ir.I32:
@@ -148,8 +149,8 @@ func (u *simUnit) add(c uint64, row, col []float64) uint64 {
 	return math.Float64bits(sum)
 }
 
-// simFactor is the numbers of a factor: k of each row of A, or column of B. Each is decoded once, not
-// for every sum that it is part of.
+// simFactor is the numbers of a factor: k of each row of A, or column of B. Each is decoded once,
+// not for every sum that it is part of.
 type simFactor struct {
 	k       int
 	numbers []float64
@@ -379,8 +380,8 @@ func (p *simProduct) read(to *simFactor, element func(i, k int) uint64) {
 	}
 }
 
-// registers fills A from registers, of which each warp has 16 rows (PTX ISA, "Register Fragments" of
-// wgmma): they are read when the product is made.
+// registers fills A from registers, of which each warp has 16 rows (PTX ISA, "Register Fragments"
+// of wgmma): they are read when the product is made.
 func (p *simProduct) registers(threads []*simThread, a *simFactor) {
 	for l, t := range threads {
 		for i, x := range (simOperand{pair: p.regs}).elements(t, p.unit.elem) {

@@ -9,16 +9,21 @@ import (
 	"testing"
 )
 
-// Sweeps reports whether KILN_SWEEP=all asks for every combination of what a test goes
-// through, such as each kernel for each architecture. Without it tests take a part in which
-// every operation and every type is.
-func Sweeps() bool { return os.Getenv("KILN_SWEEP") == "all" }
+// Sweeps reports whether KILN_SWEEP asks for sweeps: for all that tests go through, such as each
+// kernel and each architecture. Without it tests take a part in which every operation and every
+// type is, on the architectures that differ most.
+func Sweeps() bool { return os.Getenv("KILN_SWEEP") == "each" || Whole() }
 
-// Sweep skips a test that has a representative elsewhere unless KILN_SWEEP=all asks for it.
+// Whole reports whether KILN_SWEEP=all asks for every combination, too, such as each kernel for
+// each architecture. With KILN_SWEEP=each a combination that takes long is left out where others
+// have what it is of.
+func Whole() bool { return os.Getenv("KILN_SWEEP") == "all" }
+
+// Sweep skips a test that has a representative elsewhere unless KILN_SWEEP asks for it.
 func Sweep(t testing.TB, representative string) {
 	t.Helper()
 	if !Sweeps() {
-		t.Skipf("KILN_SWEEP=all asks for it; otherwise there is %s", representative)
+		t.Skipf("KILN_SWEEP=each asks for it; otherwise there is %s", representative)
 	}
 }
 

@@ -36,7 +36,7 @@ func Run(t *testing.T, dev *runtime.Device, families []Family, of Share, without
 			b := NewBench(dev, without...)
 			b.share = of
 			f.Run(t, b)
-			for _, p := range some(b.parts) {
+			for _, p := range of.chosen(b.parts) {
 				b.start(t, p)
 			}
 		})

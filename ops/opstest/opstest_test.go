@@ -56,7 +56,7 @@ func TestShares(t *testing.T) {
 	for range parts {
 		hash, in := rng.Uint64(), 0
 		for first := range n {
-			if (Share{first: first, of: n}).has(hash) {
+			if (Share{first: first, n: n}).has(hash) {
 				sizes[first]++
 				in++
 			}
@@ -66,6 +66,35 @@ func TestShares(t *testing.T) {
 	}
 	for _, size := range sizes {
 		require.InDelta(t, parts/n, size, 60)
+	}
+}
+
+// Of parts of which some are run and a share of the others, all shares together have all, and each
+// has what some have.
+func TestSomeAnd(t *testing.T) {
+	const operations, shares = 50, 4
+	ran := map[string]int{}
+	var least []*part
+	for first := range shares {
+		b := &Bench{share: SomeAnd(first, shares)}
+		require.False(t, b.Some())
+		for op := range operations {
+			for _, d := range dtype.All() {
+				b.Part(t, nil, "%d/%v", op, d)
+			}
+		}
+		least = some(b.parts)
+		for _, p := range b.share.chosen(b.parts) {
+			ran[p.full()]++
+		}
+	}
+	require.Len(t, ran, operations*len(dtype.All()))
+	for _, p := range least {
+		require.Equal(t, shares, ran[p.full()])
+		delete(ran, p.full())
+	}
+	for name, n := range ran {
+		require.Equal(t, 1, n, name)
 	}
 }
 
@@ -80,7 +109,7 @@ func TestSome(t *testing.T) {
 				b.Part(t, nil, "%d/%v", op, d)
 			}
 		}
-		return some(b.parts)
+		return b.share.chosen(b.parts)
 	}
 	names := func(list []*part) (names []string) {
 		for _, p := range list {

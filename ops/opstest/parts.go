@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -17,17 +18,20 @@ import (
 func All() Share { return Share{} }
 
 // OneOf is the first-th of n shares of the parts. Tests of errors are in each.
-func OneOf(first, n int) Share { return Share{first: first, of: n} }
+func OneOf(first, n int) Share { return Share{first: first, n: n} }
 
 // Some is as many parts of each family as it takes to have each value that any of them has, such as
 // an operation, a shape and a type, the type with one of the operations.
 func Some() Share { return Share{some: true} }
 
+// SomeAnd is what [Some] is, and the first-th of n shares of the others.
+func SomeAnd(first, n int) Share { return Share{first: first, n: n, some: true} }
+
 // Share is which parts are run, by the hashes of their names: which share a part is in does
 // not depend on which others there are. Of some parts it is those that [tooltest.Some] chooses.
 type Share struct {
-	first, of int
-	some      bool
+	first, n int
+	some     bool
 }
 
 // Takes reports whether a share has a part, for tests that cannot run beside others.
@@ -36,9 +40,20 @@ func (b *Bench) Takes(name string, args ...any) bool {
 }
 
 // Some reports whether only such parts are run as have all values between them.
-func (b *Bench) Some() bool { return b.share.some }
+func (b *Bench) Some() bool { return b.share.some && b.share.n < 2 }
 
-func (s Share) has(hash uint64) bool { return s.of < 2 || hash>>32%uint64(s.of) == uint64(s.first) }
+// chosen returns what a share has of parts that were kept until all are known.
+func (s Share) chosen(list []*part) (out []*part) {
+	least := some(list)
+	for _, p := range list {
+		if s.n > 1 && s.has(p.hash) || slices.Contains(least, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (s Share) has(hash uint64) bool { return s.n < 2 || hash>>32%uint64(s.n) == uint64(s.first) }
 
 // part is a test of its own inside of the test of a family.
 type part struct {

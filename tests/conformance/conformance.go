@@ -50,19 +50,27 @@ func RunAll(t *testing.T, dev *runtime.Device) {
 // that differ little from others.
 func RunSome(t *testing.T, dev *runtime.Device) {
 	cases := some(Cases(dev.WarpSize()))
-	one := func(of uint64) []Case {
-		return slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return tooltest.Hash(c.Name)%of > 0 })
-	}
-	run(t, dev, one(3), one(12))
+	run(t, dev, one(cases, 0, 3), one(cases, 0, 12))
 }
 
-// RunSweep runs all where KILN_SWEEP=all asks for it, and some elsewhere.
-func RunSweep(t *testing.T, dev *runtime.Device) {
-	if tooltest.Sweeps() {
+// RunSweep runs all where KILN_SWEEP=all asks for it, and some elsewhere. With KILN_SWEEP=each that
+// is the i-th of n shares of the cases, and half of it as checked code: n devices that differ
+// little have all of them between them.
+func RunSweep(t *testing.T, dev *runtime.Device, i, n int) {
+	switch {
+	case tooltest.Whole():
 		RunAll(t, dev)
-	} else {
+	case tooltest.Sweeps():
+		cases := Cases(dev.WarpSize())
+		run(t, dev, one(cases, i, n), one(cases, i, 2*n))
+	default:
 		RunSome(t, dev)
 	}
+}
+
+// one is the i-th of n shares of cases, by their names.
+func one(cases []Case, i, n int) []Case {
+	return slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return tooltest.Hash(c.Name)%uint64(n) != uint64(i) })
 }
 
 // some chooses cases that have every kernel and every type, whose names the cases' names have.

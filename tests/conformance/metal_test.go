@@ -17,16 +17,16 @@ import (
 // lacks are refused by the compiler, with the reason; every other difference to plain
 // Go is a failure.
 func TestMetal(t *testing.T) {
-	conformance.RunSweep(t, sim.OpenMetal(t))
+	conformance.RunSweep(t, sim.OpenMetal(t), 2, devices)
 }
 
 // Products by matrices of simdgroups, which the simulator has by the formula of MLX; half of the cases
-// where no sweep asks for all.
+// where KILN_SWEEP=all does not ask for all.
 func TestMetalMatrix(t *testing.T) {
 	dev := sim.OpenMetal(t)
 	t.Run("products", func(t *testing.T) {
 		for i, c := range conformance.Cases(dev.WarpSize()) {
-			if strings.Contains(c.Name, "Tiles/") && (tooltest.Sweeps() || i%2 == 0) && !strings.Contains(c.Name, "float64") && c.Shared <= dev.Info().SharedPerBlock {
+			if strings.Contains(c.Name, "Tiles/") && (tooltest.Whole() || i%2 == 0) && !strings.Contains(c.Name, "float64") && c.Shared <= dev.Info().SharedPerBlock {
 				t.Run(c.Name, func(t *testing.T) {
 					t.Parallel()
 					require.NoError(t, conformance.Check(dev, c))
@@ -38,7 +38,9 @@ func TestMetalMatrix(t *testing.T) {
 
 // What is refused on Metal is what Metal lacks, and is the smaller part.
 func TestMetalLacks(t *testing.T) {
-	tooltest.Sweep(t, "TestMetal, which runs the same kernels")
+	if !tooltest.Whole() {
+		t.Skip("KILN_SWEEP=all asks for it; otherwise there is TestMetal, which runs the same kernels")
+	}
 	dev := sim.OpenMetal(t)
 	ran, refused := 0, 0
 	for _, c := range conformance.Cases(dev.WarpSize()) {

@@ -14,7 +14,7 @@ import (
 // TestInterpreterWarps runs everything on the interpreter with warps as native code
 // has them: it runs what native code leaves to it, and native code is compared with it.
 func TestInterpreterWarps(t *testing.T) {
-	for _, name := range []string{"interp16", "interp8"} {
+	for i, name := range []string{"interp16", "interp8"} {
 		t.Run(name, func(t *testing.T) {
 			if name == "interp16" {
 				tooltest.Sweep(t, "warps of 8 and of 32 threads")
@@ -22,7 +22,7 @@ func TestInterpreterWarps(t *testing.T) {
 			dev, err := runtime.Open("cpu:" + name)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, dev.Close()) }()
-			conformance.RunSweep(t, dev)
+			conformance.RunSweep(t, dev, i, 2)
 		})
 	}
 }

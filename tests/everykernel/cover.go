@@ -16,7 +16,7 @@ import (
 // cover chooses programs that have every feature which any of list has: short ones first,
 // as most of what a long one has others have, and then leaves out those whose features the
 // programs chosen later have, too.
-func cover(t testing.TB, list []*compiler.Program) (chosen []*compiler.Program) {
+func cover(t testing.TB, list []*compiler.Program) (chosen map[*compiler.Program]bool) {
 	t.Helper()
 	ordered := slices.Clone(list)
 	slices.SortStableFunc(ordered, func(a, b *compiler.Program) int { return len(a.Text) - len(b.Text) })
@@ -46,7 +46,11 @@ func cover(t testing.TB, list []*compiler.Program) (chosen []*compiler.Program) 
 		}
 		delete(of, p)
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(p *compiler.Program) bool { return of[p] == nil })
+	chosen = map[*compiler.Program]bool{}
+	for p := range of {
+		chosen[p] = true
+	}
+	return chosen
 }
 
 // spare reports whether others have all of these features.

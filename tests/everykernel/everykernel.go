@@ -29,23 +29,44 @@ var (
 )
 
 // Programs returns kernels of this repository, with representative types and compile-time
-// values. KILN_EVERY_INSTANCE asks for all of them. With KILN_SWEEP=all it leaves out
-// most instances of the kernels of the tensor operations, and otherwise all that have
-// nothing but what others have, too; see cover.
+// values. KILN_EVERY_INSTANCE asks for all of them. With KILN_SWEEP=all it leaves out most
+// instances of the kernels of the tensor operations, with KILN_SWEEP=each all but one and those
+// that cover chooses, and otherwise all that have nothing but what others have, too.
 func Programs(t testing.TB) []*compiler.Program {
 	t.Helper()
 	root := findRoot(t)
 	src := readSources(t, root)
-	list := shared(t, src, func() []*compiler.Program { return programs(t, root, src.folders) })
+	list := shared(t, src, func() (list []*compiler.Program, chosen map[*compiler.Program]bool) {
+		if list = programs(t, root, src.folders); !All() {
+			list = thin(list, mostOf)
+		}
+		return list, cover(t, list)
+	})
 	require.Greater(t, len(list), 100, "kernels below %s", root)
-	return list
+	switch {
+	case All() || tooltest.Whole():
+		return list
+	case tooltest.Sweeps():
+		return either(list, thin(list, 1))
+	}
+	return either(list, nil)
+}
+
+// either is what is in a part of a list, or chosen by cover, or both, in its order.
+func either(list, part []*compiler.Program) (out []*compiler.Program) {
+	for _, p := range list {
+		if covering(p) || slices.Contains(part, p) {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // oneTarget is in the IR of kernels that one compiler for GPUs spells and all others refuse: those with
 // dsl.MBarrier, for which compiler/ptx has tests of its own.
 const oneTarget = "  mbarrier."
 
-// programs compiles the kernels in folders to IR, and chooses some.
+// programs compiles the kernels in folders to IR.
 func programs(t testing.TB, root string, folders []string) (list []*compiler.Program) {
 	t.Helper()
 	load := func(path string) (*front.Package, error) {
@@ -67,12 +88,6 @@ func programs(t testing.TB, root string, folders []string) (list []*compiler.Pro
 			return nil
 		})
 	}
-	if !All() {
-		list = thin(list)
-	}
-	if !exhaustive() {
-		list = cover(t, list)
-	}
 	return list
 }
 
@@ -92,12 +107,12 @@ func findRoot(t testing.TB) string {
 // families are kernels that have an instance for every element type.
 var families = regexp.MustCompile("^" + module + "/((ops|nn|quantized)/|tests/conformance/kernels\\.(Tile|Attend))")
 
-const mostOf = 3 // instances of each of their kernels
+const mostOf = 3 // instances of each of their kernels, one with KILN_SWEEP=each
 
 // thin leaves a few instances of each kernel of families, spread over its types and values, and
 // not the same ones of every kernel: compilers take minutes for all. What they compute is tested
 // for every type by ops/opstest and by the packages themselves.
-func thin(list []*compiler.Program) (out []*compiler.Program) {
+func thin(list []*compiler.Program, most int) (out []*compiler.Program) {
 	groups := map[string][]*compiler.Program{}
 	var names []string
 	for _, p := range list {
@@ -105,7 +120,7 @@ func thin(list []*compiler.Program) (out []*compiler.Program) {
 			out = append(out, p)
 			continue
 		}
-		name, _, _ := strings.Cut(strings.ReplaceAll(p.Kernel, "{", "["), "[")
+		name := base(p.Kernel)
 		if groups[name] == nil {
 			names = append(names, name)
 		}
@@ -113,12 +128,18 @@ func thin(list []*compiler.Program) (out []*compiler.Program) {
 	}
 	for i, name := range names {
 		g := groups[name]
-		n := min(len(g), mostOf)
+		n := min(len(g), most)
 		for k := range n {
 			out = append(out, g[(i+k*len(g)/n)%len(g)])
 		}
 	}
 	return out
+}
+
+// base is the name of an instance without types and compile-time values.
+func base(kernel string) string {
+	name, _, _ := strings.Cut(strings.ReplaceAll(kernel, "{", "["), "[")
+	return name
 }
 
 // Modules optimises kernels for a target, up to what an emitter takes. The kernel of
@@ -136,19 +157,24 @@ func Modules(t testing.TB, all []*compiler.Program, tgt target.Target, opt compi
 	return list
 }
 
-// Share returns what the i-th of several architectures and options takes of the kernels.
-// In a sweep it is every second one, so that all of them take all, and fewer with -short;
-// otherwise each takes what Programs has chosen.
-func Share(all []*compiler.Program, i int) (list []*compiler.Program) {
-	n := 2
+// Share returns what the i-th of n architectures and options takes of the kernels. With
+// KILN_SWEEP=each it is those that have every feature between them, and an n-th of the others: all
+// n together take all. With KILN_SWEEP=all it is every second one; otherwise each takes what
+// Programs has chosen.
+func Share(all []*compiler.Program, i, n int) []*compiler.Program {
 	switch {
 	case All() || !tooltest.Sweeps():
 		return all
-	case testing.Short():
-		n = 8
+	case tooltest.Whole():
+		return shareOf(all, i, 2, func(*compiler.Program) bool { return false })
 	}
+	return shareOf(all, i, n, covering)
+}
+
+// shareOf is the i-th of n shares of a list, and what is always in one.
+func shareOf(all []*compiler.Program, i, n int, always func(*compiler.Program) bool) (list []*compiler.Program) {
 	for k, p := range all {
-		if k%n == i%n {
+		if k%n == i%n || always(p) {
 			list = append(list, p)
 		}
 	}
@@ -158,9 +184,6 @@ func Share(all []*compiler.Program, i int) (list []*compiler.Program) {
 // All reports whether KILN_EVERY_INSTANCE asks for every instance on every architecture,
 // which takes more time than CI has.
 func All() bool { return os.Getenv("KILN_EVERY_INSTANCE") != "" }
-
-// exhaustive reports whether Programs returns kernels that differ from others by little.
-func exhaustive() bool { return All() || tooltest.Sweeps() }
 
 // Most leaves the architectures to a run of everything that differ least from others.
 func Most(t testing.TB, arch string, least ...string) {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,6 +28,15 @@ import (
 type kept struct {
 	Kernel, Text string
 	Positions    []ir.Pos
+	Covers       bool // by cover's choice
+}
+
+// covers are the programs that cover has chosen.
+var covers sync.Map
+
+func covering(p *compiler.Program) bool {
+	_, ok := covers.Load(p)
+	return ok
 }
 
 const (
@@ -34,11 +44,19 @@ const (
 	keepFor = 7 * 24 * time.Hour // how long programs are kept that nobody asks for
 )
 
-// shared returns the programs that build makes of the sources. What one test has built is kept in
-// the user's cache, by a hash of all code that it depends on, for those of the other emitters:
-// compiling all kernels to IR takes longer than most of what they do with it.
-func shared(t testing.TB, src sources, build func() []*compiler.Program) []*compiler.Program {
+// shared returns the programs that build makes of the sources, and chooses to cover them. What one
+// test has built is kept in the user's cache, by a hash of all code that it depends on, for those
+// of the other emitters: compiling all kernels to IR takes longer than most of what they do with
+// it.
+func shared(t testing.TB, src sources, choose func() ([]*compiler.Program, map[*compiler.Program]bool)) []*compiler.Program {
 	t.Helper()
+	build := func() []*compiler.Program {
+		list, chosen := choose()
+		for p := range chosen {
+			covers.Store(p, true)
+		}
+		return list
+	}
 	dir, err := os.UserCacheDir()
 	if err != nil || src.edited() {
 		return build()
@@ -74,7 +92,10 @@ func read(name string) (list []*compiler.Program, err error) {
 		return nil, err
 	}
 	for _, k := range all {
-		list = append(list, &compiler.Program{Kernel: k.Kernel, Text: k.Text, Positions: k.Positions})
+		p := &compiler.Program{Kernel: k.Kernel, Text: k.Text, Positions: k.Positions}
+		if list = append(list, p); k.Covers {
+			covers.Store(p, true)
+		}
 	}
 	return list, nil
 }
@@ -82,7 +103,7 @@ func read(name string) (list []*compiler.Program, err error) {
 func write(name string, list []*compiler.Program) error {
 	var all []kept
 	for _, p := range list {
-		all = append(all, kept{p.Kernel, p.Text, p.Positions})
+		all = append(all, kept{p.Kernel, p.Text, p.Positions, covering(p)})
 	}
 	return atomicfile.Write(name, 0o600, func(w io.Writer) error { return gob.NewEncoder(w).Encode(all) })
 }
@@ -119,7 +140,7 @@ func (s sources) edited() bool {
 func readSources(t testing.TB, root string) (s sources) {
 	t.Helper()
 	h := sha256.New()
-	fmt.Fprintf(h, "%s %t %t\n", runtime.Version(), All(), exhaustive())
+	fmt.Fprintf(h, "%s %t\n", runtime.Version(), All())
 	for _, name := range []string{"go.mod", "go.sum"} {
 		_, err := s.add(h, root, filepath.Join(root, name))
 		require.NoError(t, err)

@@ -28,9 +28,10 @@ func TestShared(t *testing.T) {
 	}
 	built := 0
 	programs := func() []*compiler.Program {
-		return shared(t, readSources(t, root), func() []*compiler.Program {
+		return shared(t, readSources(t, root), func() ([]*compiler.Program, map[*compiler.Program]bool) {
 			built++
-			return []*compiler.Program{{Kernel: "k", Text: "text", Positions: []ir.Pos{{File: "k.go", Line: 3, Col: 1}}}}
+			list := []*compiler.Program{{Kernel: "k", Text: "text", Positions: []ir.Pos{{File: "k.go", Line: 3, Col: 1}}}, {Kernel: "l"}}
+			return list, map[*compiler.Program]bool{list[1]: true}
 		})
 	}
 	put(filepath.Join(root, "go.mod"), "module m\n")
@@ -40,7 +41,9 @@ func TestShared(t *testing.T) {
 	require.Equal(t, []string{filepath.Dir(file)}, readSources(t, root).folders)
 	for range 3 {
 		list := programs()
-		require.Len(t, list, 1)
+		require.Len(t, list, 2)
+		require.False(t, covering(list[0]))
+		require.True(t, covering(list[1]))
 		require.Equal(t, "k text", list[0].Kernel+" "+list[0].Text)
 		require.Equal(t, []ir.Pos{{File: "k.go", Line: 3, Col: 1}}, list[0].Positions)
 	}
@@ -55,7 +58,7 @@ func TestShared(t *testing.T) {
 	put(filepath.Join(root, "b.go"), "package m\n")
 	programs()
 	require.Equal(t, 3, built, "another file")
-	t.Setenv("KILN_SWEEP", map[bool]string{true: "", false: "all"}[exhaustive()])
+	t.Setenv("KILN_EVERY_INSTANCE", map[bool]string{true: "", false: "1"}[All()])
 	programs()
 	require.Equal(t, 4, built, "another choice")
 	require.NoError(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Hour)))

@@ -48,8 +48,11 @@ func TestMetal(t *testing.T) {
 
 // turns is how many shares the parts are divided into, of which each device runs one.
 func turns() int {
-	if tooltest.Sweeps() {
+	switch {
+	case tooltest.Whole():
 		return 23
+	case tooltest.Sweeps():
+		return 59
 	}
 	return 101
 }

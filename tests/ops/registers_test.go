@@ -109,8 +109,9 @@ func openInterpreter(t *testing.T, _ string) *runtime.Device {
 // errSeen ends a launch whose kernel was seen.
 var errSeen = errors.New("the kernel was seen")
 
-// share is one by how many of the kernels are compiled by default.
-const share = 24
+// share is one by how many of the kernels are compiled by default, and eachShare with
+// KILN_SWEEP=each.
+const share, eachShare = 24, 5
 
 // asked is the kernels that a device was asked for, by what asked.
 type asked map[string][]*compiler.Artifact
@@ -143,7 +144,14 @@ func tileKernels(t *testing.T, dev *runtime.Device, to, loads string) asked {
 	})()
 	asks := 0
 	ask := func(name string, run func() error) {
-		if asks++; !tooltest.Sweeps() && tooltest.Hash(fmt.Sprint(to, name, asks))%share != 0 {
+		of := uint64(share)
+		switch {
+		case tooltest.Whole():
+			of = 1
+		case tooltest.Sweeps():
+			of = eachShare
+		}
+		if asks++; tooltest.Hash(fmt.Sprint(to, name, asks))%of != 0 {
 			return
 		}
 		what = name
