@@ -25,7 +25,7 @@ func TestChecked(t *testing.T) {
 	if os.Getenv("KILN_CHECK") != "1" {
 		self, err := os.Executable()
 		require.NoError(t, err)
-		cmd := exec.Command(self, "-test.run=^TestChecked$", "-test.v="+strconv.FormatBool(testing.Verbose()))
+		cmd := exec.Command(self, "-test.run=^TestChecked$", "-test.v="+strconv.FormatBool(testing.Verbose()), "-test.short="+strconv.FormatBool(testing.Short()))
 		cmd.Env = append(os.Environ(), "KILN_CHECK=1")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)

@@ -36,13 +36,17 @@ func register(more map[int]func(c *caseTest)) bool {
 }
 
 // TestCases runs every case of the list that is this package's, and none else, on the
-// machine's best device and on the interpreter.
+// machine's best device and on the interpreter, without which a -short run does.
 func TestCases(t *testing.T) {
 	places, names := caseList(t)
 	for _, n := range slices.Sorted(maps.Keys(cases)) {
 		require.Contains(t, strings.Split(places[n], ","), "tensor", "case %d is here", n)
 	}
-	for _, device := range []string{"auto", "cpu:interp"} {
+	devices := []string{"auto", "cpu:interp"}
+	if testing.Short() {
+		devices = devices[:1]
+	}
+	for _, device := range devices {
 		d, err := tensor.Open(device)
 		require.NoError(t, err)
 		for n := 1; n <= len(places); n++ {

@@ -18,21 +18,24 @@ import (
 
 // TestChecked runs cases and sequences of operations in checked mode, which finds races and reads of
 // unset shared memory, with blocks of several warps. The checks are chosen when a process
-// launches its first kernel, so that the test starts itself again with them. With KILN_SWEEP=all
-// it runs all cases and more sequences.
+// launches its first kernel, so that the test starts itself again with them. A sweep runs all cases
+// and more sequences.
 func TestChecked(t *testing.T) {
 	if os.Getenv("KILN_CHECK") != "1" {
 		self, err := os.Executable()
 		require.NoError(t, err)
-		cmd := exec.Command(self, "-test.run=^TestChecked$")
+		cmd := exec.Command(self, "-test.run=^TestChecked$", "-test.short="+strconv.FormatBool(testing.Short()))
 		cmd.Env = append(os.Environ(), "KILN_CHECK=1")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		return
 	}
 	each, sequences := 8, 10
-	if tooltest.Sweeps() {
+	switch {
+	case tooltest.Sweeps():
 		each, sequences = 1, 200
+	case testing.Short():
+		each, sequences = 40, 5
 	}
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 1, 2*info.WarpSize })()
 	d, err := tensor.Open("cpu:interp") // which runs checked code

@@ -20,7 +20,11 @@ import (
 // begin; the same seed gives the same sequence. A million take half an hour of one core:
 // KILN_SEQUENCES=1000000 go test ./tensor -run TestSequences -timeout 0.
 func TestSequences(t *testing.T) {
-	n, seed := number(t, "KILN_SEQUENCES", 1500), number(t, "KILN_SEED", 1)
+	some := 1500
+	if testing.Short() {
+		some = 150
+	}
+	n, seed := number(t, "KILN_SEQUENCES", some), number(t, "KILN_SEED", 1)
 	runSequences(t, open(t), n, seed)
 }
 

@@ -28,7 +28,7 @@ func decode(t *testing.T, d *tensor.Device, o Options, step func(q, k, v *tensor
 }
 
 func TestCache(t *testing.T) {
-	for _, device := range []string{"auto", "cpu:interp"} {
+	for _, device := range devices() {
 		d := open(t, device)
 		for _, room := range []int{1, 4, 64} {
 			for _, o := range []Options{{Causal: true}, {Causal: true, ALiBi: tensor.Ones(d, tensor.F32, 4)},
@@ -80,7 +80,7 @@ func TestCacheKeeps(t *testing.T) {
 }
 
 func TestRotating(t *testing.T) {
-	for _, device := range []string{"auto", "cpu:interp"} {
+	for _, device := range devices() {
 		d := open(t, device)
 		for _, window := range []int{1, 2, 4, 7, 40} {
 			for _, o := range []Options{{}, {ALiBi: tensor.Ones(d, tensor.F32, 4)}, {Window: &Window{Left: 2}}, {SoftCap: 3}, {MaskFunc: everyOther}, {ScoreFunc: steep}} {
@@ -119,7 +119,7 @@ func TestRotatingAppend(t *testing.T) {
 }
 
 func TestPaged(t *testing.T) {
-	for _, device := range []string{"auto", "cpu:interp"} {
+	for _, device := range devices() {
 		d := open(t, device)
 		c, err := NewPaged(d, tensor.F32, Pages{Count: 20, Tokens: 4, Heads: 2, KeySize: 8, ValueSize: 8})
 		require.NoError(t, err)
@@ -176,7 +176,7 @@ func TestPagedErrors(t *testing.T) {
 }
 
 func TestVarLen(t *testing.T) {
-	for _, device := range []string{"auto", "cpu:interp"} {
+	for _, device := range devices() {
 		d := open(t, device)
 		q := tensor.NewVar(tensor.Randn(d, tensor.F32, 0, 1, 9, 4, 8)).Tensor()
 		k := tensor.NewVar(tensor.Randn(d, tensor.F32, 0, 1, 12, 2, 8)).Tensor()

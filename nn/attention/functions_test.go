@@ -23,7 +23,7 @@ func documents(query, key int32) bool { return query/100 == key/100 && key%100 <
 // A ScoreFunc is what operations make of scores, with gradients, at once and in blocks.
 func TestScoreFunc(t *testing.T) {
 	defer func(n int) { maxScores = n }(maxScores)
-	for _, device := range []string{"auto", "cpu:interp"} {
+	for _, device := range devices() {
 		d := open(t, device)
 		const s, kv = 7, 9
 		bias := make([]float32, s*kv)
@@ -84,7 +84,7 @@ func TestFunctionErrors(t *testing.T) {
 // TestFusedFunctions has functions in the kernel, with tiles that are left out and not, for one
 // device whose blocks share keys and one where they do not.
 func TestFusedFunctions(t *testing.T) {
-	for _, device := range []string{"auto", "cpu:interp"} {
+	for _, device := range devices() {
 		d := open(t, device)
 		for _, n := range []struct{ s, kv, units, threads int }{{37, 330, 1, 0}, {2, 1500, 40, 512}} {
 			q, k, v := qkv(d, 1, 4, 2, n.s, n.kv, 16)
@@ -105,7 +105,7 @@ func TestFusedFunctions(t *testing.T) {
 // TestOrder has the score of one query and two keys: ScoreFunc is of the capped products, and ALiBi
 // is added behind it. Scores are 1.5·2·tanh(2·1/2) − 0.125 − 0.5 and 1.5·2·tanh(2·3/2).
 func TestOrder(t *testing.T) {
-	for _, device := range []string{"auto", "cpu:interp"} {
+	for _, device := range devices() {
 		d := open(t, device)
 		q, k := tensor.From(d, []float32{2}, 1, 1, 1), tensor.From(d, []float32{1, 3}, 1, 2, 1)
 		o := Options{Scale: 1, ScoreFunc: steep, SoftCap: 2, ALiBi: tensor.From(d, []float32{0.5})}
@@ -144,7 +144,7 @@ func TestFusedFunctionsOfSequences(t *testing.T) {
 // BlockMask these are not read. It is computed once, for each function and size.
 func TestBlockMask(t *testing.T) {
 	fuse(t)
-	for _, device := range []string{"auto", "cpu:interp"} {
+	for _, device := range devices() {
 		d := open(t, device)
 		defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 1, 512 })()
 		q, k, v := qkv(d, 1, 4, 2, 640, 640, 8)

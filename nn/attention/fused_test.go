@@ -35,7 +35,7 @@ func TestGoldenFusedTypes(t *testing.T) {
 
 // TestFusedTiles has several tiles of rows and keys, with edges, and operands that are views.
 func TestFusedTiles(t *testing.T) {
-	for _, device := range []string{"auto", "cpu:interp"} {
+	for _, device := range devices() {
 		d := open(t, device)
 		for _, n := range []struct{ s, kv, d, dv int }{{70, 150, 40, 24}, {33, 20, 64, 72}, {1, 200, 32, 32}} {
 			q := tensor.Randn(d, tensor.F32, 0, 1, 2, n.s, 4, n.d).Transpose(1, 2)

@@ -35,7 +35,7 @@ func TestGoldenFusedGradients(t *testing.T) {
 // TestFusedGradients has several tiles of rows and of keys, with edges, rows that attend to
 // nothing, keys that nothing attends to, gradients of some operands, and operands that are views.
 func TestFusedGradients(t *testing.T) {
-	for _, device := range []string{"auto", "cpu:interp"} {
+	for _, device := range devices() {
 		d := open(t, device)
 		draw := func(shape ...int) *tensor.Tensor { return tensor.Randn(d, tensor.F32, 0, 1, shape...) }
 		for i, n := range []struct{ s, kv, d, dv int }{{70, 150, 40, 24}, {45, 20, 33, 72}, {1, 70, 32,

@@ -12,7 +12,7 @@ import (
 // Keys that are turned while they are stored have the bits of those that are turned before, in
 // every cache and layout, also where they begin and end at the end of a page or of the ring.
 func TestAppendRotated(t *testing.T) {
-	for _, device := range []string{"auto", "cpu:interp"} {
+	for _, device := range devices() {
 		d := open(t, device)
 		for _, dt := range []tensor.DType{tensor.F32, tensor.BF16} {
 			cos, sin := fn.RopeTable(d, tensor.F32, 6, allSteps, 100, fn.RopeScaling{})

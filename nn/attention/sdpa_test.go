@@ -88,7 +88,7 @@ func TestErrors(t *testing.T) {
 
 // TestNothing has tensors without elements.
 func TestNothing(t *testing.T) {
-	for _, device := range []string{"auto", "cpu:interp"} {
+	for _, device := range devices() {
 		d := open(t, device)
 		for _, o := range []Options{{}, {Causal: true}, {Sinks: tensor.Ones(d, tensor.F32, 2)},
 			{Mask: tensor.Ones(d, tensor.U8, 1)}, {ALiBi: tensor.Ones(d, tensor.F32, 2), Dropout: 0.5}} {

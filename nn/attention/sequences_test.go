@@ -29,7 +29,7 @@ func both(t *testing.T, f func() *tensor.Tensor) (want, got *tensor.Tensor) {
 // TestFusedPaged has pages in any order, sequences without a token, of one, of whole pages and not,
 // of several tiles of keys, and several blocks that share these.
 func TestFusedPaged(t *testing.T) {
-	for _, device := range []string{"auto", "cpu:interp"} {
+	for _, device := range devices() {
 		d := open(t, device)
 		for _, n := range []struct{ page, s, d, dv, units int }{{16, 1, 32, 24, 1}, {16, 3, 16, 8, 40}, {5, 20, 7, 9, 2}} {
 			c, err := NewPaged(d, tensor.F32, Pages{Count: 120, Tokens: n.page, Heads: 2, KeySize: n.d, ValueSize: n.dv})
@@ -71,7 +71,7 @@ func TestFusedPaged(t *testing.T) {
 // TestFusedVarLen has tiles with rows of one sequence alone, sequences without queries, without
 // keys, and of one, and those of several tiles.
 func TestFusedVarLen(t *testing.T) {
-	for _, device := range []string{"auto", "cpu:interp"} {
+	for _, device := range devices() {
 		d := open(t, device)
 		endsQ, endsK := []int{0, 4, 4, 5, 60, 63, 70}, []int{0, 6, 9, 10, 110, 110, 260}
 		q := tensor.Randn(d, tensor.F32, 0, 1, 70, 6, 24)
@@ -91,7 +91,7 @@ func TestFusedVarLen(t *testing.T) {
 
 // TestLengths has batches of one tensor with keys of their own number, from their own place on.
 func TestLengths(t *testing.T) {
-	for _, device := range []string{"auto", "cpu:interp"} {
+	for _, device := range devices() {
 		d := open(t, device)
 		q, k, v := qkv(d, 4, 4, 2, 20, 150, 16)
 		o := Options{Causal: true}

@@ -12,7 +12,7 @@ import (
 // than tiles of rows: parts of equal size and not, without any keys, and rows that attend to
 // nothing.
 func TestFusedSplits(t *testing.T) {
-	for _, device := range []string{"auto", "cpu:interp"} {
+	for _, device := range devices() {
 		d := open(t, device)
 		for _, n := range []struct{ s, kv, d, dv, threads int }{{1, 700, 32, 24, 0}, {5, 1200, 24, 40, 0}, {40, 300, 16, 16, 512}} {
 			q, k := tensor.Randn(d, tensor.F32, 0, 1, 1, 4, n.s, n.d), tensor.Randn(d, tensor.F32, 0, 1, 1, 2, n.kv, n.d)

@@ -11,8 +11,13 @@ import (
 	"github.com/gokiln/kiln/tests/engine"
 )
 
+// A -short run has some of the cases.
 func TestCPU(t *testing.T) {
 	engine.Each(t, func(t *testing.T, dev *runtime.Device) {
+		if testing.Short() {
+			conformance.RunSome(t, dev)
+			return
+		}
 		conformance.RunAll(t, dev)
 		conformance.RunHuge(t, dev)
 		conformance.RunUnset(t, dev)
