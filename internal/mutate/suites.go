@@ -45,6 +45,8 @@ var suites = []suite{
 	{"ops", []test{{"./ops/layout", "./ops/dtype"}, {"./ops", "-short"}, {"./tensor", "-short"}}, false},
 	{"quantized/gguf", []test{{"./quantized/gguf"}}, false},
 	{"quantized/ggml", []test{{"./quantized/ggml"}}, false},
+	{"quantized/checkpoint/kernels", []test{{"./quantized/checkpoint", "-short", "-run", "/cpu$"}}, true},
+	{"quantized/checkpoint", []test{{"./quantized/checkpoint", "-short", "-skip", "/(gfx942|metal|cpu:interp)$"}}, false},
 	{"quantized/imatrix", []test{{"./quantized/imatrix"}}, false},
 	{"quantized/recipe", []test{{"./quantized/recipe"}}, false},
 	{"tensor", []test{{"./tensor", "-short"}, {"./tensor/..."}}, false},

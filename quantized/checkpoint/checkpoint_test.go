@@ -66,7 +66,8 @@ func wanted(t testing.TB, d *tensor.Device, set *file.Set, layer string) *tensor
 	return tensor.Load(d, e)
 }
 
-// onEach runs a test on the CPU as machine code and in the interpreter, and on simulated GPUs.
+// onEach runs a test on the CPU as machine code and in the interpreter, and on simulated GPUs or the
+// device that KILN_DEVICE names.
 func onEach(t *testing.T, f func(t *testing.T, d *tensor.Device)) {
 	for _, name := range []string{"cpu", "cpu:interp"} {
 		t.Run(name, func(t *testing.T) {
@@ -74,6 +75,14 @@ func onEach(t *testing.T, f func(t *testing.T, d *tensor.Device)) {
 			require.NoError(t, err)
 			f(t, d)
 		})
+	}
+	if name := os.Getenv("KILN_DEVICE"); name != "" {
+		t.Run(name, func(t *testing.T) {
+			d, err := tensor.Open(name)
+			require.NoError(t, err)
+			f(t, d)
+		})
+		return
 	}
 	t.Run("gfx942", func(t *testing.T) {
 		sim.QuickROCm(t)
@@ -85,10 +94,15 @@ func onEach(t *testing.T, f func(t *testing.T, d *tensor.Device)) {
 	})
 }
 
-// some returns the layers to test on a device: all, but on simulated GPUs, whose compiler takes a
-// second for a few kernels, one of each kernel of codes unless KILN_SWEEP=all asks for all.
+// everything reports whether all layers and types are tested on a device: simulated GPUs, whose
+// compiler takes a second for a few kernels, have a part of them unless KILN_SWEEP=all asks for all.
+func everything(d *tensor.Device) bool {
+	return tooltest.Sweeps() || d.Kind() == "cpu" || os.Getenv("KILN_DEVICE") != ""
+}
+
+// some returns the layers to test on a device: one of each kernel of codes, or all.
 func some(d *tensor.Device, set *file.Set) []string {
-	if d.Kind() == "cpu" || tooltest.Sweeps() {
+	if everything(d) {
 		return layers(set)
 	}
 	return []string{"awq", "fp8", "gptq.order3", "nf4.nested"}
@@ -113,7 +127,7 @@ func TestDequantize(t *testing.T) {
 			sameBits(t, layer, want, w.Dequantize(want.DType()))
 			once := w.Dequantize(tensor.F32)
 			for _, dt := range []tensor.DType{tensor.F16, tensor.BF16} {
-				if d.Kind() == "cpu" && d.Supports(dt) {
+				if everything(d) && d.Supports(dt) {
 					sameBits(t, layer, once.Cast(dt), w.Dequantize(dt))
 				}
 			}
@@ -164,6 +178,28 @@ func TestRecognised(t *testing.T) {
 	}
 }
 
+// Rows are those of the whole weight.
+func TestEmbedding(t *testing.T) {
+	set := golden(t)
+	onEach(t, func(t *testing.T, d *tensor.Device) {
+		list := []string{"gptq.order", "nf4.nested", "fp8"}
+		if !everything(d) {
+			list = list[:1]
+		}
+		for _, layer := range list {
+			w, want := load(t, d, set, layer), wanted(t, d, set, layer)
+			n := w.Shape()[0]
+			rows := want.IndexSelect(tensor.From(d, []int64{3, 0, int64(n) - 1, 3}), 0)
+			ids := tensor.From(d, []int32{3, 0, int32(n) - 1, 3}).Reshape(2, 2)
+			got := w.Embedding(ids, want.DType())
+			require.Equal(t, tensor.Shape{2, 2, w.Shape()[1]}, got.Shape(), layer)
+			sameBits(t, layer, rows, got)
+			none := w.Embedding(ids.Narrow(0, 0, 0), tensor.F32)
+			require.Equal(t, tensor.Shape{0, 2, w.Shape()[1]}, none.Shape(), layer)
+		}
+	})
+}
+
 // roundings are how far a product may be from that in float64, in units of the sum of magnitudes.
 var roundings = map[tensor.DType]float64{tensor.F32: 1e-6, tensor.F64: 1e-13, tensor.F16: 3 * 0x1p-11, tensor.BF16: 3 * 0x1p-8}
 
@@ -173,9 +209,10 @@ func TestLinear(t *testing.T) {
 	set := golden(t)
 	onEach(t, func(t *testing.T, d *tensor.Device) {
 		types := []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.F64}
-		if d.Kind() != "cpu" {
+		if !everything(d) {
 			types = types[:1]
 		}
+		types = slices.DeleteFunc(types, func(dt tensor.DType) bool { return !d.Supports(dt) })
 		for _, layer := range some(d, set) {
 			w := load(t, d, set, layer)
 			dense := w.Dequantize(tensor.F32)
@@ -298,11 +335,20 @@ func TestMistakes(t *testing.T) {
 		"integers":    {w.Linear(tensor.Zeros(d, tensor.I32, 3, 96)).Err(), tensor.ErrDType},
 		"one number":  {w.Linear(tensor.Item[float32](d, 1)).Err(), tensor.ErrRank},
 		"to integers": {w.Dequantize(tensor.I32).Err(), tensor.ErrDType},
+		"experts":     {w.IndexedMoE(tensor.Zeros(d, tensor.F32, 3, 1, 96), tensor.Zeros(d, tensor.I32, 3, 2)).Err(), tensor.ErrRank},
+		"float ids":   {w.Embedding(tensor.Zeros(d, tensor.F32, 3), tensor.F32).Err(), tensor.ErrDType},
+		"rows as I32": {w.Embedding(tensor.Zeros(d, tensor.I32, 3), tensor.I32).Err(), tensor.ErrDType},
 		"nothing":     {new(checkpoint.Weight).Err(), tensor.ErrArgument},
+		"sticky rows": {new(checkpoint.Weight).Embedding(tensor.Zeros(d, tensor.I32, 3), tensor.F32).Err(), tensor.ErrArgument},
+		"sticky moe":  {new(checkpoint.Weight).IndexedMoE(nil, nil).Err(), tensor.ErrArgument},
 		"sticky":      {new(checkpoint.Weight).To(d).Linear(tensor.Zeros(d, tensor.F32, 3)).Err(), tensor.ErrArgument},
 		"sticky free": {new(checkpoint.Weight).Free(), tensor.ErrArgument},
 	} {
 		require.ErrorIs(t, c.err, c.kind, name)
+	}
+	for _, id := range []int64{-1, 32, 1 << 32} {
+		_, err = w.Embedding(tensor.From(d, []int64{0, id}), tensor.F32).Bytes()
+		require.ErrorContains(t, err, "at position 1 is out of range")
 	}
 	var none *checkpoint.Weight
 	require.ErrorIs(t, none.Err(), tensor.ErrArgument)
