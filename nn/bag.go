@@ -65,11 +65,10 @@ func (e *EmbeddingBag) Bags(ids, offsets, weights *tensor.Tensor) *tensor.Tensor
 
 // combine combines the rows of ids by the bags that they are of.
 func (e *EmbeddingBag) combine(ids, of *tensor.Tensor, bags int, weights *tensor.Tensor) *tensor.Tensor {
-	w := e.Weight.Tensor()
 	if e.PaddingID != NoPadding && ids.Err() == nil { // indices of -1 are left out
 		of = ids.EqScalar(float64(e.PaddingID)).Where(of.FullLike(-1), of)
 	}
-	rows := w.Embedding(ids)
+	rows := lookup(e.Weight, ids)
 	if rows.Err() != nil {
 		return rows
 	}

@@ -41,6 +41,9 @@
 //		Memo *Block        `nn:"-"`      // not followed
 //	}
 //
+// Parameters may have numbers in blocks of few bits, with which linear layers, embeddings and
+// mixtures of experts multiply as they are: see [Param.SetQuantized] and package quantized/qnn.
+//
 // A parameter that two fields share is one parameter, under the first name; see [Named.Aliases].
 //
 // # Training

@@ -25,7 +25,7 @@ func NewGatedMLP(embed, width int, act tensor.Activation) *GatedMLP {
 
 // Forward returns (…, embed) of (…, embed).
 func (m *GatedMLP) Forward(x *tensor.Tensor) *tensor.Tensor {
-	if m.UpProj.Bias != nil || m.GateProj.adapted() || m.UpProj.adapted() {
+	if m.UpProj.Bias != nil || m.GateProj.alone() || m.UpProj.alone() {
 		return m.DownProj.Forward(activate(m.GateProj.Forward(x), m.Act).Mul(m.UpProj.Forward(x)))
 	}
 	gate := tensor.Epilogue{Bias: optional(m.GateProj.Bias), Act: m.Act, Up: m.UpProj.Weight.Tensor()}

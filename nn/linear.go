@@ -42,13 +42,16 @@ func NewLinearNoBias(in, out int) *Linear {
 // Forward returns a tensor whose last dimension is out, of one whose last dimension is in.
 func (l *Linear) Forward(x *tensor.Tensor) *tensor.Tensor {
 	l.observer.call("weight", x, nil)
-	switch {
-	case l.adapted():
+	if l.adapted() {
 		return l.Adapter.forward(l, x)
-	case l.Bias == nil:
-		return x.LinearWith(l.Weight.Tensor(), tensor.Epilogue{})
 	}
-	return x.Linear(l.Weight.Tensor(), l.Bias.Tensor())
+	return product(x, l.Weight, optional(l.Bias))
+}
+
+// alone reports whether the layer's product is not one of a kernel that has another, too: an adapter
+// is added to it, an observer sees it, or the weight is quantized.
+func (l *Linear) alone() bool {
+	return l.adapted() || l.observer != nil || l.Weight.Quantized() != nil
 }
 
 // Embedding is a table whose rows are looked up by number.
@@ -67,14 +70,14 @@ func NewEmbedding(n, d int) *Embedding { return &Embedding{Weight: NewParam(Norm
 
 // Forward returns the rows of ids, which are integers in any shape: the shape of ids and d.
 func (e *Embedding) Forward(ids *tensor.Tensor) *tensor.Tensor {
-	return e.Weight.Tensor().Embedding(ids)
+	return lookup(e.Weight, ids)
 }
 
 // Unembed returns the products of vectors with all rows, of a last dimension d: scores of n tokens,
 // with the weight tied to the embedding.
 func (e *Embedding) Unembed(x *tensor.Tensor) *tensor.Tensor {
 	e.observer.call("weight", x, nil)
-	return x.LinearWith(e.Weight.Tensor(), tensor.Epilogue{})
+	return product(x, e.Weight, nil)
 }
 
 // Dropout sets numbers to zero at random in training and scales the others, so that the mean stays.

@@ -69,8 +69,9 @@ type Shard struct {
 	Count int // how many parts there are
 }
 
-// of returns where the part begins in a tensor of a shape, and how long it is.
-func (s Shard) of(name string, shape tensor.Shape) (start, n int, err error) {
+// Of returns where the part begins in a tensor of a name and shape, along dimension Dim, and how
+// long it is.
+func (s Shard) Of(name string, shape tensor.Shape) (start, n int, err error) {
 	switch {
 	case s.Dim < 0 || s.Dim >= len(shape):
 		return 0, 0, fmt.Errorf("%w: %q has shape %v, and is to be divided along dimension %d", tensor.ErrDim, name, shape, s.Dim)
@@ -86,8 +87,8 @@ func (s Shard) of(name string, shape tensor.Shape) (start, n int, err error) {
 type files struct{ set *file.Set }
 
 // File is the tensors of files: those that packages safetensors, npy, torch and gguf open, one or
-// several. Quantized tensors of GGUF files are no parameters of these layers, and an error. Only
-// what is asked for is read, straight from the mapped file to the device.
+// several. Quantized tensors of GGUF files are an error here; package qnn has a source of them.
+// Only what is asked for is read, straight from the mapped file to the device.
 func File(set *file.Set) Source { return files{set} }
 
 func (f files) Names() []string { return f.set.Names() }
@@ -96,7 +97,7 @@ func (f files) Tensor(d *tensor.Device, name string, part Shard) *tensor.Tensor 
 	e, err := f.set.Get(name)
 	if err == nil && part.Count > 0 {
 		var start, n int
-		if start, n, err = part.of(name, e.Shape()); err == nil {
+		if start, n, err = part.Of(name, e.Shape()); err == nil {
 			e, err = e.Narrow(part.Dim, start, n) // only these bytes are read
 		}
 	}
@@ -116,7 +117,7 @@ func (m Memory) Names() []string { return slices.Sorted(maps.Keys(m)) }
 func (m Memory) Tensor(d *tensor.Device, name string, part Shard) *tensor.Tensor {
 	t := m[name]
 	if t.Err() == nil && part.Count > 0 {
-		start, n, err := part.of(name, t.Shape())
+		start, n, err := part.Of(name, t.Shape())
 		if err != nil {
 			return tensor.Fail("load", err)
 		}
@@ -135,9 +136,13 @@ type LoadOptions struct {
 	// Convert changes a tensor of the source, such as by a transposition. It may be nil.
 	Convert func(name string, t *tensor.Tensor) *tensor.Tensor
 	// Shard says which part of a tensor the parameter is. It may be nil.
-	Shard    func(name string) Shard
-	Lenient  bool                // names that are missing or unexpected are reported only
-	Progress func(done, all int) // called behind each parameter
+	Shard func(name string) Shard
+	// Dequantize says which parameters get plain numbers, of DType or else F32, where a
+	// [QuantizedSource] has others. It may be nil, for none. Buffers, those of one dimension, those
+	// that have plain numbers already and those that are converted get them anyway.
+	Dequantize func(name string) bool
+	Lenient    bool                // names that are missing or unexpected are reported only
+	Progress   func(done, all int) // called behind each parameter
 }
 
 // Replace returns a function for [LoadOptions.Rename], by rules of a regular expression and what
@@ -248,7 +253,7 @@ func few(names []string) string {
 func (p *Named) load(from Source, name string, o *LoadOptions) error {
 	d := o.Device
 	if d == nil && p.HasValue() {
-		d = p.t.Device()
+		d = p.device()
 	}
 	if d == nil {
 		return fmt.Errorf("nn: load: %w: no device", tensor.ErrArgument)
@@ -257,13 +262,25 @@ func (p *Named) load(from Source, name string, o *LoadOptions) error {
 	if o.Shard != nil {
 		part = o.Shard(p.Name)
 	}
-	t := from.Tensor(d, name, part)
+	var t *tensor.Tensor
+	if from, ok := from.(QuantizedSource); ok {
+		var q Quantized
+		if q, t = p.quantized(from, d, name, part, o); q != nil {
+			if err := p.SetQuantized(q, o.DType); err != nil {
+				return fmt.Errorf("nn: load %s from %q: %w", p.Name, name, err)
+			}
+			return nil
+		}
+	}
+	if t == nil {
+		t = from.Tensor(d, name, part)
+	}
 	if o.Convert != nil {
 		t = o.Convert(p.Name, t)
 	}
 	switch {
 	case t.Err() != nil:
-	case p.HasValue():
+	case p.t != nil:
 		t = t.To(p.t.Device()).Cast(p.t.DType())
 	case o.DType != 0 && t.DType().IsFloat():
 		t = t.Cast(o.DType)
@@ -275,7 +292,7 @@ func (p *Named) load(from Source, name string, o *LoadOptions) error {
 }
 
 // State returns the parameters and buffers of a network by their names, without copies: a later
-// step changes them. Shared ones have their first name only.
+// step changes them. Shared ones have their first name only, and quantized ones are an error.
 func State(m any) (Memory, error) {
 	list, err := List(m)
 	if err != nil {
@@ -283,8 +300,11 @@ func State(m any) (Memory, error) {
 	}
 	out := Memory{}
 	for _, p := range list {
-		if !p.HasValue() {
+		switch {
+		case !p.HasValue():
 			return nil, fmt.Errorf("nn: state: %w", p.Tensor().Err())
+		case p.q != nil:
+			return nil, fmt.Errorf("nn: state: %w, or save the adapters alone", errQuantized(p.Param))
 		}
 		out[p.Name] = p.t.Detach()
 	}

@@ -36,6 +36,9 @@ type LoRA struct {
 // values: A random ones, B zeros, so that the network begins as it was, and magnitudes the lengths
 // of the rows.
 //
+// A weight may be quantized: that is QLoRA (Dettmers et al., 2023). Gradients then go through it to
+// the adapters of the layers before.
+//
 // Layers that use a weight but do not have a [Linear] for it, such as the packed one of
 // [MultiHeadAttention], and those that are adapted already, stay as they are.
 func Adapt(m any, o LoRAOptions, match func(name string) bool) (int, error) {
@@ -112,10 +115,10 @@ func (a *LoRA) forward(l *Linear, x *tensor.Tensor) *tensor.Tensor {
 	down := a.Dropout.Forward(x).LinearWith(a.A.Tensor(), tensor.Epilogue{})
 	up := tensor.Epilogue{Scale: a.Scale}
 	if a.Magnitude == nil {
-		up.Residual = x.LinearWith(l.Weight.Tensor(), tensor.Epilogue{Bias: optional(l.Bias)})
+		up.Residual = product(x, l.Weight, optional(l.Bias))
 		return down.LinearWith(a.B.Tensor(), up)
 	}
-	up.Residual = x.LinearWith(l.Weight.Tensor(), tensor.Epilogue{})
+	up.Residual = product(x, l.Weight, nil)
 	length := lengths(a.sum(l.Weight.Tensor()).Detach()).FlattenAll()
 	y := down.LinearWith(a.B.Tensor(), up).Mul(narrowed(widened(a.Magnitude.Tensor()).Div(length), x))
 	if l.Bias != nil {
@@ -131,12 +134,15 @@ func (a *LoRA) sum(w *tensor.Tensor) *tensor.Tensor {
 
 // Merge makes the adapters of a network a part of the weights, so that they cost nothing. With keep
 // the weights from before are kept in memory, for [Unmerge]; else the adapters are taken out of the
-// network. Weights that are shared change everywhere.
+// network. Weights that are shared change everywhere, and a quantized one is an error.
 func Merge(m any, keep bool) error {
 	return linears(m, func(name string, l *Linear) error {
 		a := l.Adapter
 		if a == nil || a.merged {
 			return nil
+		}
+		if l.Weight.q != nil {
+			return fmt.Errorf("nn: merge %s: %w", name, errQuantized(l.Weight))
 		}
 		old := l.Weight.Tensor().Detach()
 		w := a.sum(old).Detach()

@@ -201,16 +201,16 @@ func (m *MultiHeadAttention) project(q, k, v *tensor.Tensor) (a, b, c *tensor.Te
 	sizes := []int{m.embed, kv, kv}
 	if m.InProjWeight != nil && q == k && k == v {
 		m.observer.call("in_proj_weight", q, nil)
-		all := q.LinearWith(m.InProjWeight.Tensor(), tensor.Epilogue{Bias: optional(m.InProjBias)}).Split(sizes, -1)
+		all := product(q, m.InProjWeight, optional(m.InProjBias)).Split(sizes, -1)
 		return all[0], all[1], all[2]
 	}
-	names := []string{"in_proj_weight", "in_proj_weight", "in_proj_weight"}
-	var ws []*tensor.Tensor
+	names := []string{"q_proj_weight", "k_proj_weight", "v_proj_weight"}
+	ws := []*Param{m.QProjWeight, m.KProjWeight, m.VProjWeight}
 	if m.InProjWeight != nil {
-		ws = m.InProjWeight.Tensor().Split(sizes, 0)
-	} else {
-		names = []string{"q_proj_weight", "k_proj_weight", "v_proj_weight"}
-		ws = []*tensor.Tensor{m.QProjWeight.Tensor(), m.KProjWeight.Tensor(), m.VProjWeight.Tensor()}
+		names = []string{"in_proj_weight", "in_proj_weight", "in_proj_weight"}
+		for i, w := range m.InProjWeight.Tensor().Split(sizes, 0) {
+			ws[i] = computed(w)
+		}
 	}
 	bs := make([]*tensor.Tensor, 3)
 	if m.InProjBias != nil {
@@ -219,7 +219,7 @@ func (m *MultiHeadAttention) project(q, k, v *tensor.Tensor) (a, b, c *tensor.Te
 	out := make([]*tensor.Tensor, 3)
 	for i, x := range []*tensor.Tensor{q, k, v} {
 		m.observer.call(names[i], x, nil)
-		out[i] = x.LinearWith(ws[i], tensor.Epilogue{Bias: bs[i]})
+		out[i] = product(x, ws[i], bs[i])
 	}
 	return out[0], out[1], out[2]
 }

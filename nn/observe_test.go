@@ -27,6 +27,7 @@ func TestObserve(t *testing.T) {
 		Same  *nn.MultiHeadAttention
 		Other *nn.MultiHeadAttention
 		FF    nn.Layer
+		Plain *nn.GatedMLP // whose first two products are of one kernel otherwise
 		Out   *nn.Linear
 		MoE   *nn.MoE `nn:"mix"`
 		Embed *nn.Embedding
@@ -35,6 +36,7 @@ func TestObserve(t *testing.T) {
 		Same:  nn.NewMultiHeadAttention(4, 2, nn.AttentionOptions{}),
 		Other: nn.NewMultiHeadAttention(4, 2, nn.AttentionOptions{KeySize: 3, ValueSize: 5}),
 		FF:    nn.NewSwiGLU(4, 6),
+		Plain: nn.NewSwiGLU(4, 6),
 		MoE:   nn.NewMoE(4, 5, 3, nn.MoEOptions{TopK: 2}),
 		Embed: nn.NewEmbedding(7, 4),
 	}
@@ -47,7 +49,7 @@ func TestObserve(t *testing.T) {
 	var list []string
 	n, err = nn.Observe(m, seen(&list))
 	require.NoError(t, err)
-	require.Equal(t, 11, n)
+	require.Equal(t, 14, n)
 
 	ones := func(s ...int) *tensor.Tensor { return tensor.Ones(d, tensor.F32, s...) }
 	x := ones(1, 2, 4)
@@ -66,6 +68,8 @@ func TestObserve(t *testing.T) {
 		"other.v_proj_weight [1 3 5]", "other.out_proj.weight [1 2 4]")
 	check(m.FF.Forward(x), "ff.gate_proj.weight [1 2 4]", "ff.up_proj.weight [1 2 4]",
 		"ff.down_proj.weight [1 2 6]")
+	check(m.Plain.Forward(x), "plain.gate_proj.weight [1 2 4]", "plain.up_proj.weight [1 2 4]",
+		"plain.down_proj.weight [1 2 6]")
 	check(m.Out.Forward(x), "out.weight [1 2 4]")
 	check(m.Embed.Unembed(x), "out.weight [1 2 4]")
 	check(m.MoE.Forward(x), "mix.gate.weight [2 4]", "mix.experts.gate_proj [4 4] [3]",
@@ -81,7 +85,7 @@ func TestObserve(t *testing.T) {
 
 	n, err = nn.Observe(m, nil)
 	require.NoError(t, err)
-	require.Equal(t, 11, n)
+	require.Equal(t, 14, n)
 	require.NoError(t, m.MoE.Forward(m.FF.Forward(m.Same.Forward(x))).Err())
 	require.Empty(t, list)
 	_, err = nn.Observe(&struct{ hidden *nn.Linear }{nn.NewLinear(1, 1)}, seen(&list))

@@ -22,6 +22,9 @@ type Param struct {
 	frozen bool
 	v      *tensor.Var
 	t      *tensor.Tensor // what layers compute with
+
+	q     Quantized    // in place of v and t, or nil
+	dense tensor.DType // what q is dequantized to
 }
 
 // NewParam returns a parameter of a shape that has no memory yet. [Init] gives it values by init.
@@ -54,16 +57,30 @@ func (p *Param) Shape() tensor.Shape { return p.shape }
 func (p *Param) Count() int { return p.shape.Count() }
 
 // HasValue reports whether the parameter has memory and values.
-func (p *Param) HasValue() bool { return p != nil && p.t != nil && p.t.Err() == nil }
+func (p *Param) HasValue() bool {
+	return p != nil && (p.q != nil || p.t != nil && p.t.Err() == nil)
+}
+
+// device is where the parameter's values are, which it has.
+func (p *Param) device() *tensor.Device {
+	if p.q != nil {
+		return p.q.Device()
+	}
+	return p.t.Device()
+}
 
 // IsBuffer reports whether no gradient is for the parameter, ever.
 func (p *Param) IsBuffer() bool { return p.buffer }
 
 // Tensor is the parameter in formulas. Gradients are for it, unless it is a buffer or frozen.
-// Before it has a value, it is a tensor with an error of kind [ErrNoValue].
+// Before it has a value, it is a tensor with an error of kind [ErrNoValue]. Of quantized numbers it
+// is a new tensor each time: see [Param.SetQuantized].
 func (p *Param) Tensor() *tensor.Tensor {
 	if p == nil {
 		return tensor.Fail("parameter", fmt.Errorf("%w: it is nil", ErrNoValue))
+	}
+	if p.q != nil {
+		return p.q.Dequantize(p.dense)
 	}
 	if p.t == nil {
 		name := p.name
@@ -75,8 +92,8 @@ func (p *Param) Tensor() *tensor.Tensor {
 	return p.t
 }
 
-// Var is the variable that an optimiser changes, nil of a buffer, of a frozen parameter and of one
-// without a value.
+// Var is the variable that an optimiser changes, nil of a buffer, of a frozen or quantized
+// parameter and of one without a value.
 func (p *Param) Var() *tensor.Var {
 	if p == nil || p.buffer || p.frozen {
 		return nil
@@ -85,8 +102,8 @@ func (p *Param) Var() *tensor.Var {
 }
 
 // Set gives the parameter the numbers of t. One that has a value keeps its memory, element type and
-// device, and t must have the same: a step of an optimiser or a captured graph then sees them. Else
-// it gets memory as t has. The shapes must be equal.
+// device, and t must have the same: a step of an optimiser or a captured graph then sees them.
+// Else, and if its numbers are quantized, it gets memory as t has. The shapes must be equal.
 func (p *Param) Set(t *tensor.Tensor) error {
 	if err := t.Err(); err != nil {
 		return err
@@ -95,7 +112,7 @@ func (p *Param) Set(t *tensor.Tensor) error {
 		return fmt.Errorf("parameter %s: %w: it has %v, its numbers %v", p.name, tensor.ErrShape, p.shape, t.Shape())
 	}
 	switch {
-	case !p.HasValue():
+	case !p.HasValue() || p.q != nil:
 		p.give(t)
 		return p.t.Err()
 	case p.v != nil:
@@ -107,7 +124,7 @@ func (p *Param) Set(t *tensor.Tensor) error {
 
 // give gives the parameter memory with a copy of the numbers of t.
 func (p *Param) give(t *tensor.Tensor) {
-	p.v, p.t = nil, nil
+	p.v, p.t, p.q = nil, nil, nil
 	if p.buffer || !t.DType().IsFloat() {
 		p.t = t.Detach().Copy()
 		return
@@ -118,6 +135,9 @@ func (p *Param) give(t *tensor.Tensor) {
 
 // move gives the parameter memory on a device, of a type if it is a floating-point one.
 func (p *Param) move(on On) error {
+	if p.q != nil {
+		return p.moveQuantized(on)
+	}
 	t := p.t.Detach()
 	if on.Device != nil && on.Device != t.Device() {
 		t = t.To(on.Device)
@@ -144,5 +164,5 @@ func (p *Param) SetFrozen(frozen bool) {
 	}
 }
 
-// IsFrozen reports whether the parameter is frozen.
-func (p *Param) IsFrozen() bool { return p.frozen }
+// IsFrozen reports whether the parameter is frozen, as those of quantized numbers are.
+func (p *Param) IsFrozen() bool { return p.frozen || p.q != nil }

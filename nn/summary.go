@@ -7,15 +7,16 @@ import (
 )
 
 // Move gives the parameters of a network memory on another device, or of another floating-point
-// type. Those without a value are left out. Variables are new: an optimiser has to be made after
-// it.
+// type. Those without a value are left out. Quantized ones stay so: the type is what they are
+// dequantized to, and another device is an error, as they are to be loaded there. Variables are
+// new: an optimiser has to be made after it.
 func Move(m any, on On) error {
 	list, err := List(m)
 	if err != nil {
 		return err
 	}
 	for _, p := range list {
-		if p.t == nil {
+		if !p.HasValue() {
 			continue
 		}
 		if err := p.move(on); err != nil {
@@ -37,13 +38,15 @@ func Summary(m any) (string, error) {
 	total := 0
 	for _, p := range list {
 		dt, note := "-", ""
-		if p.HasValue() {
+		if p.q != nil {
+			dt = "quantized"
+		} else if p.HasValue() {
 			dt = p.t.DType().String()
 		}
 		switch {
 		case p.buffer:
 			note = "buffer"
-		case p.frozen:
+		case p.IsFrozen():
 			note = "frozen"
 		}
 		if len(p.Aliases) > 0 {

@@ -35,8 +35,8 @@ func List(m any) ([]Named, error) {
 	return w.list, nil
 }
 
-// Trainable returns the variables of the parameters that are neither buffers nor frozen, for an
-// optimiser. All need a value.
+// Trainable returns the variables of the parameters that are neither buffers nor frozen nor
+// quantized, for an optimiser. All need a value.
 func Trainable(m any) ([]*tensor.Var, error) {
 	list, err := List(m)
 	if err != nil {
@@ -44,7 +44,7 @@ func Trainable(m any) ([]*tensor.Var, error) {
 	}
 	var out []*tensor.Var
 	for _, p := range list {
-		if p.buffer || p.frozen {
+		if p.buffer || p.IsFrozen() {
 			continue
 		}
 		if p.v == nil {

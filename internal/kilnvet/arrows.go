@@ -89,6 +89,7 @@ var arrows = []arrow{
 	{from: "quantized/imatrix", to: []string{"ops/dtype", "ops/layout", "runtime", "tensor", "tensor/file", "quantized/gguf", "quantized/internal/scan"}},
 	{from: "quantized/checkpoint", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},
 	{from: "quantized", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},
+	{from: "quantized/qnn", to: []string{"ops/dtype", "tensor", "nn", "quantized"}},
 	{from: "models", to: []string{"dsl", "runtime", "jit", "ops", "tensor", "nn", "quantized"}},
 
 	// Kernels that are compiled ahead: what does so, the operations that programs get so, and the
