@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/quantized/format"
@@ -15,7 +16,7 @@ import (
 type prototype = format.BlockQ4_0
 
 // family is a kernel over the format of blocks and over element types, of which prototypes have
-// float32 in the place of the one of results and int32 in that of indices.
+// float32 in the place of the one of results, int32 in that of indices, and BF16 in that of factors.
 type family struct {
 	kernel *jit.Kernel
 	typ    reflect.Type
@@ -23,15 +24,15 @@ type family struct {
 }
 
 type instance struct {
-	of      format.Type
-	out, id dtype.DType
+	of          format.Type
+	out, id, in dtype.DType
 }
 
 func newFamily(prototype any) *family {
 	return &family{kernel: jit.Of(prototype), typ: reflect.TypeOf(prototype)}
 }
 
-// of returns the kernel for a format, a type of results, and one of indices if it has any.
+// of returns the kernel for a format, a type of results, and those of indices and factors if it has any.
 func (f *family) of(i instance) (*jit.Kernel, error) {
 	if k, ok := f.made.Load(i); ok {
 		return k.(*jit.Kernel), nil
@@ -49,6 +50,8 @@ func (f *family) of(i instance) (*jit.Kernel, error) {
 			params[n] = reflect.SliceOf(i.out.Type())
 		case reflect.TypeFor[[]int32]():
 			params[n] = reflect.SliceOf(i.id.Type())
+		case reflect.TypeFor[[]dsl.BF16]():
+			params[n] = reflect.SliceOf(i.in.Type())
 		default:
 			params[n] = p
 		}

@@ -14,7 +14,7 @@ import (
 var matVec = newFamily(kernels.MatVec[prototype, float32])
 
 // fewRows is up to how many rows of activations are multiplied with the blocks as they are read.
-// For more of them the weight is dequantized once, in the type of the activations.
+// For more of them the values of the weight are rounded to the type of the activations.
 const fewRows = 8
 
 // activations are the types that are multiplied with blocks.
@@ -32,7 +32,12 @@ var scratch = 1 << 26
 // and BF16 may give slightly other results among many than among few.
 //
 // The gradient with respect to x is the product with the dequantized weight; the weight has none.
-func (q *Tensor) Linear(x *tensor.Tensor) *tensor.Tensor {
+func (q *Tensor) Linear(x *tensor.Tensor) *tensor.Tensor { return q.LinearBy("", x) }
+
+// LinearBy is [Tensor.Linear] that multiplies more than 8 rows by one of [LinearStrategies], whether it
+// is the best or not: for tests and benchmarks. No name stands for the best. A strategy that cannot
+// multiply them is an error.
+func (q *Tensor) LinearBy(strategy string, x *tensor.Tensor) *tensor.Tensor {
 	const op = "quantized linear"
 	if err := q.Err(); err != nil {
 		return tensor.Fail(op, err)
@@ -59,11 +64,14 @@ func (q *Tensor) Linear(x *tensor.Tensor) *tensor.Tensor {
 	if err != nil {
 		return tensor.Fail(op, err)
 	}
-	return tensor.Apply1(linear{q}, x)
+	return tensor.Apply1(linear{q, strategy}, x)
 }
 
 // linear is Linear as an operation of a program.
-type linear struct{ q *Tensor }
+type linear struct {
+	q  *Tensor
+	by string // how many rows are multiplied, see LinearBy
+}
 
 func (linear) Name() string { return "quantized linear" }
 
@@ -75,8 +83,10 @@ func (o linear) Forward(x *tensor.Tensor) *tensor.Tensor {
 	switch {
 	case rows*n == 0 || k == 0:
 		return tensor.Zeros(x.Device(), x.DType(), out...)
-	case rows > fewRows || x.DType() == tensor.F64:
+	case x.DType() == tensor.F64:
 		return o.dense(x.Reshape(rows, k)).Reshape(out...)
+	case rows > fewRows:
+		return o.many(x.Reshape(rows, k).Contiguous(), o.by).Reshape(out...)
 	}
 	return o.vectors(tensor.Empty(x.Device(), x.DType(), out...), x.Contiguous(), rows)
 }
@@ -129,7 +139,7 @@ func (o linear) dense(x *tensor.Tensor) *tensor.Tensor {
 
 // Backward is the gradient with respect to the activations.
 func (o linear) Backward(g, _, _ *tensor.Tensor) *tensor.Tensor {
-	return tensor.Apply1(transposed(o), g)
+	return tensor.Apply1(transposed{o.q}, g)
 }
 
 // transposed is the product with the weight itself, g·W, as an operation of a program.
@@ -176,5 +186,5 @@ func (o transposed) dense(g *tensor.Tensor) *tensor.Tensor {
 
 // Backward is the gradient with respect to the gradient.
 func (o transposed) Backward(g, _, _ *tensor.Tensor) *tensor.Tensor {
-	return tensor.Apply1(linear(o), g)
+	return tensor.Apply1(linear{q: o.q}, g)
 }

@@ -29,7 +29,7 @@ func Each[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, mad fu
 // the Config says Promote: they begin at index k along k.
 func EachScaled[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, mad func(a, b, c C) C, product func(i int) (a, b Factor[T], k int), add func(i, k int, sums, part []C), done func(i int, sums []C)) {
 	if hasBulk[T, C](t, c) {
-		eachBulk(t, c, first, end, step, func(i int) int {
+		eachBulk(t, c, 0, first, end, step, func(i int) int {
 			_, _, k := product(i)
 			return k
 		}, func(r *ring[T], i int) {
@@ -73,8 +73,10 @@ func (r *ring[T]) next(c *Config) {
 }
 
 // eachBulk is [Each] by bulk copies and warpgroup instructions: length says how long the factors of
-// a product are along k, and fill copies their stages.
-func eachBulk[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, length func(i int) int, fill func(r *ring[T], i int), add func(i, k int, sums, part []C), done func(i int, sums []C)) {
+// a product are along k, and fill copies their stages. One thread calls fill if fillers is 0. Else all
+// of the warpgroup do, and each of its warps, so many, arrives at the barrier of a stage, too; they
+// keep their registers.
+func eachBulk[T, C dsl.Number](t dsl.Thread, c *Config, fillers dsl.ConstInt, first, end, step int, length func(i int) int, fill func(r *ring[T], i int), add func(i, k int, sums, part []C), done func(i int, sums []C)) {
 	dsl.Cluster(t, c.cluster())
 	r := ring[T]{
 		xs:   dsl.SharedSlice[T](t, c.Stages*c.M*c.K),
@@ -84,14 +86,14 @@ func eachBulk[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, le
 	}
 	if t.ThreadX() == 0 {
 		for s := range int(c.Stages) {
-			r.full[s].Init(1)
+			r.full[s].Init(1 + int(fillers))
 			r.free[s].Init(int(c.Down) / warpgroup * int(c.cluster()))
 		}
 		dsl.AsyncFence()
 	}
 	c.sync(t)
 	if t.Warp() < int(c.Warps()) {
-		if c.Down > warpgroup {
+		if c.Down > warpgroup && fillers == 0 {
 			dsl.MoreRegisters(t, c.registers())
 		}
 		for i := first; i < end; i += step {
@@ -100,10 +102,10 @@ func eachBulk[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, le
 			done(i, sums)
 		}
 	} else {
-		if c.Down > warpgroup {
+		if c.Down > warpgroup && fillers == 0 {
 			dsl.FewerRegisters(t, copyRegisters)
 		}
-		for i := first; i < end && t.ThreadX() == int(c.Threads(t)); i += step {
+		for i := first; i < end && (fillers > 0 || t.ThreadX() == int(c.Threads(t))); i += step {
 			fill(&r, i)
 		}
 	}

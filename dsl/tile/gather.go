@@ -83,7 +83,7 @@ func EachGathered[T, C dsl.Number](t dsl.Thread, c *Config, a Pixels[T], first, 
 		if c.A == AcrossK {
 			high = panel * c.Chunk
 		}
-		eachBulk(t, c, first, end, step, func(i int) int {
+		eachBulk(t, c, 0, first, end, step, func(i int) int {
 			_, k := product(i)
 			return k
 		}, func(r *ring[T], i int) {

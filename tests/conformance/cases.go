@@ -34,6 +34,7 @@ func Cases(warpSize int) []Case {
 	b.chains()
 	b.crosses()
 	b.tileConversions()
+	b.tileFills()
 	b.attention()
 	for i := range b.cases {
 		b.cases[i].place = i

@@ -9,7 +9,7 @@ import (
 	"github.com/gokiln/kiln/tests/conformance"
 )
 
-// Transposed and converted tiles as plain Go are the products that their kernels promise.
+// Transposed, converted and filled tiles as plain Go are the products that their kernels promise.
 func TestTileConversions(t *testing.T) {
 	for _, warp := range []int{8, 32, 64} {
 		for _, c := range conformance.Cases(warp) {
@@ -18,6 +18,8 @@ func TestTileConversions(t *testing.T) {
 				crosses(t, c, warp)
 			case strings.HasPrefix(c.Name, "TileConvert/"):
 				converts(t, c, warp)
+			case strings.HasPrefix(c.Name, "TileFill/"):
+				fills(t, c, warp)
 			}
 		}
 	}
@@ -65,6 +67,25 @@ func converts(t *testing.T, c conformance.Case, warp int) {
 		}
 		require.Equal(t, total, rows[row], "%s: row %d", c.Name, row)
 		require.Equal(t, want, out[row*d:][:d], "%s: row %d", c.Name, row)
+	}
+}
+
+// fills compares a case of TileFill in the same way.
+func fills(t *testing.T, c conformance.Case, warp int) {
+	got, err := conformance.Plain(c, warp)
+	require.NoError(t, err)
+	out, x, y := inDoubles(got[1]), inDoubles(c.Args[2]), inDoubles(c.Args[3])
+	m, n, k, half := c.Args[4].(int), c.Args[5].(int), c.Args[6].(int), c.Args[7].(int)
+	for i := range y {
+		y[i]++
+	}
+	for part := range 2 {
+		from, to := part*half, min((part+1)*half, k)
+		for row := range m {
+			for col := range n {
+				require.Equal(t, dot(x[row*k+from:row*k+to], y[col*k+from:]), out[(part*m+row)*n+col], "%s: part %d, row %d, column %d", c.Name, part, row, col)
+			}
+		}
 	}
 }
 
