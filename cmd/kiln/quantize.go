@@ -22,13 +22,15 @@ func tensorsQuantize() *cobra.Command {
 		Use:   "quantize file -o file -type recipe",
 		Short: "write a model in a mixture of quantized types, as GGUF",
 		Long: "Quantize writes a model as a GGUF file, its weights in the types that a recipe of\n" +
-			"llama.cpp has for them. Recipes are " + strings.Join(recipe.Names(), " ") + ".\n" +
+			"llama.cpp has for them. Recipes are\n\n" + wrapped(recipe.Names()) + "\n\n" +
 			"They know layers by the names that GGUF files have; weights of other names get the type\n" +
-			"that the recipe has for most. NaN, infinities and numbers that are too large for the scales of a\n" +
-			"type are errors. Blocks are those of llama.cpp but for IQ3_S in which zeros are in front of\n" +
-			"other elements, which it makes wrong. With -dry-run it prints what becomes of each tensor,\n" +
-			"and the size.",
-		Args: wanting(cobra.ExactArgs(1)),
+			"that the recipe has for most. IQ1_S, IQ2_XXS and IQ2_XS want the importance of columns, and\n" +
+			"others are better with it. NaN, infinities and numbers that are too large for the scales of\n" +
+			"a type are errors. Blocks are those of llama.cpp but for IQ3_S in which zeros are in front\n" +
+			"of other elements, which it makes wrong. With -dry-run it prints what becomes of each\n" +
+			"tensor, and the size. It uses all cores, and no GPU.",
+		Example: "  kiln tensors quantize model.F16.gguf -o model.Q4_K_M.gguf -type Q4_K_M",
+		Args:    wanting(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if o.Recipe, err = recipe.Parse(name); err != nil {
@@ -49,6 +51,19 @@ func tensorsQuantize() *cobra.Command {
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "print what becomes of each tensor, and the size")
 	_ = cmd.MarkFlagRequired("type")
 	return cmd
+}
+
+// wrapped is words in lines of a help text.
+func wrapped(words []string) string {
+	const width = 90
+	text, line := "", " "
+	for _, w := range words {
+		if len(line)+1+len(w) > width {
+			text, line = text+line+"\n", " "
+		}
+		line += " " + w
+	}
+	return text + line
 }
 
 func quantizeTensors(cmd *cobra.Command, in, format, out string, dry bool,

@@ -26,9 +26,9 @@ func tensorsSplit() *cobra.Command {
 		Use:   "split file -o name",
 		Short: "write a model as several GGUF files",
 		Long: "Split writes the tensors of a file as GGUF files name-00001-of-00003.gguf and so on,\n" +
-			"which llama.cpp and kiln read as one model by the first of them. Tensors stay in their order.\n" +
-			"The first file has all metadata. A tensor that is larger than -max-size has a file of its own.\n" +
-			"With -dry-run it prints the files, and writes none.",
+			"which llama.cpp and kiln read as one model by the first of them. Tensors stay in their\n" +
+			"order. The first file has all metadata. A tensor that is larger than -max-size has a file\n" +
+			"of its own. With -dry-run it prints the files, and writes none.",
 		Example: "  kiln tensors split model.gguf -o model -max-size 4G",
 		Args:    wanting(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,7 +49,7 @@ func tensorsSplit() *cobra.Command {
 	cmd.Flags().StringVarP(&out, "output", "o", "",
 		"the `name` of the files, in front of the number; it may end with .gguf")
 	cmd.Flags().StringVar(&size, "max-size", "",
-		"bytes of the tensors of a file at most, as a `number` with K, M or G for 1000, 1000² or 1000³")
+		"bytes of the tensors of a file at most, a `number` such as 500M or 4G, of 1000² and 1000³")
 	cmd.Flags().IntVar(&s.MaxTensors, "max-tensors", defaultMaxTensors,
 		"tensors of a file at most; without limit if only -max-size is given")
 	cmd.Flags().BoolVar(&s.EmptyFirst, "no-tensor-first-split", false,

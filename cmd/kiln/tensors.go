@@ -24,7 +24,10 @@ func tensorsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tensors",
 		Short: "look into files of tensors, compare them, write other formats",
-		Args:  cobra.NoArgs,
+		Long: "Tensors works on files of tensors: GGUF, safetensors, npy, npz, those of torch.save,\n" +
+			"and the GGML files that came before GGUF. The format is found by what a file begins with and\n" +
+			"by its ending; -format names it. Nothing of a file is executed, and no GPU is used.",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
 			return usageError{errors.New("which command of tensors?")}
@@ -60,7 +63,8 @@ func tensorsList() *cobra.Command {
 		Long: "Ls lists the tensors of files of any format, of a model in several files by its index or\n" +
 			"the first of its GGUF files, or of a folder with such an index. With -v metadata is\n" +
 			"printed too, of GGUF files with types.",
-		Args: wanting(cobra.MinimumNArgs(1)),
+		Example: "  kiln tensors ls -v model-00001-of-00003.gguf\n  kiln tensors ls -json a.pth b.npz",
+		Args:    wanting(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return listTensors(cmd.OutOrStdout(), args, format, asJSON, verbose)
 		},
@@ -197,7 +201,8 @@ func tensorsPrint() *cobra.Command {
 		Short: "print the values of tensors",
 		Long: "Print prints the named tensors, or the only one of a file; large ones by their edges,\n" +
 			"unless -full is given, and those of quantized types dequantized.",
-		Args: wanting(cobra.MinimumNArgs(1)),
+		Example: "  kiln tensors print model.gguf output_norm.weight blk.0.attn_q.weight",
+		Args:    wanting(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if full {
 				o.Threshold = -1
@@ -262,7 +267,8 @@ func tensorsDiff() *cobra.Command {
 			"and values, those of quantized types dequantized; integers exactly, others as float64. The exit\n" +
 			"status is 1 if a tensor is in one file only, has another shape or type, or if\n" +
 			"|x - y| > atol + rtol·max(|x|, |y|) for a value.",
-		Args: wanting(cobra.ExactArgs(2)),
+		Example: "  kiln tensors diff model.safetensors model.Q8_0.gguf -any-type -rtol 0.01",
+		Args:    wanting(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, f := range []struct {
 				name string
@@ -329,11 +335,13 @@ func tensorsConvert(dequantize bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert file -o file",
 		Short: "write tensors in another format",
-		Long: "Convert writes the tensors of a file as safetensors, GGUF, npz, npy or pth (a state dict of\n" +
-			"PyTorch), by the ending of the output or -to. Metadata is kept where the format has any: of a\n" +
-			"GGUF file in others, as text, without arrays. Tensors of quantized types are written to GGUF\n" +
-			"files only; see dequantize. The output replaces a file of the name when it is whole.",
-		Args: wanting(cobra.ExactArgs(1)),
+		Long: "Convert writes the tensors of a file as safetensors, GGUF, npz, npy or pth (a state\n" +
+			"dict of PyTorch), by the ending of the output or -to. Metadata is kept where the format has\n" +
+			"any: of a GGUF file in others, as text, without arrays. Tensors of quantized types are\n" +
+			"written to GGUF files only; see dequantize. The output replaces a file of the name when it\n" +
+			"is whole.",
+		Example: "  kiln tensors convert model.pth -o model.safetensors -dtype bf16",
+		Args:    wanting(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := tensorfile.Options{Dequantize: dequantize}
 			if typ != "" {
@@ -351,11 +359,13 @@ func tensorsConvert(dequantize bool) *cobra.Command {
 		cmd.Use, cmd.Short = "dequantize file -o file", "write tensors of quantized types as numbers"
 		cmd.Long = "Dequantize writes the tensors of a file as convert does, those of quantized types as\n" +
 			"f32 or -dtype."
+		cmd.Example = "  kiln tensors dequantize model.Q4_K_M.gguf -o model.safetensors -dtype f16"
 	}
 	formatFlag(cmd, &format)
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the `file` to write")
 	cmd.Flags().StringVar(&to, "to", "",
-		"the `format` to write, if the ending of the output does not say")
+		"the `format` to write, if the ending of the output does not say: "+
+			strings.Join(tensorfile.Writable(), ", "))
 	cmd.Flags().StringVar(&typ, "dtype", "", "the `type` of all floating-point tensors, such as bf16")
 	_ = cmd.MarkFlagRequired("output")
 	return cmd

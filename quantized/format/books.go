@@ -7,8 +7,8 @@ import (
 	"github.com/gokiln/kiln/dsl"
 )
 
-// HostQuantizer is a format that is quantized on the host only, as its search goes over a code book.
-// Importance is empty for none.
+// HostQuantizer is a format that is quantized on the host only, as its search goes over a code book:
+// IQ1_S, IQ1_M, IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS and IQ3_S. Importance is empty for none.
 type HostQuantizer interface {
 	Block
 	QuantizeHost(out []uint8, x, importance []float32)

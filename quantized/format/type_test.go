@@ -2,6 +2,7 @@ package format
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,6 +90,7 @@ func TestQuantizerKind(t *testing.T) {
 		_, plain := f.(Quantizer)
 		_, weighted := f.(Weighted)
 		require.False(t, host && (plain || weighted), of)
+		require.Equal(t, host, slices.Contains([]Type{IQ1_S, IQ1_M, IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS, IQ3_S}, of), of)
 		require.True(t, of.Quantizes(true), of)
 		info, err := of.Info()
 		require.NoError(t, err)

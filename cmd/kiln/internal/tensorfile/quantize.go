@@ -7,7 +7,9 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/gokiln/kiln/quantized/format"
 	"github.com/gokiln/kiln/quantized/gguf"
@@ -19,16 +21,21 @@ import (
 // QuantizeOptions say how a model is quantized.
 type QuantizeOptions struct {
 	Recipe     recipe.Recipe
-	Imatrix    *imatrix.Matrix // importance of columns, or nil
-	ImatrixOf  string          // the name of its file
-	Requantize bool            // tensors of other quantized types are dequantized and quantized again
-	Wrote      func(bytes int64)
+	Imatrix    *imatrix.Matrix   // importance of columns, or nil
+	ImatrixOf  string            // the name of its file
+	Requantize bool              // tensors of other quantized types are dequantized and quantized again
+	Wrote      func(bytes int64) // called now and then with the bytes that are made or written
 }
 
 // Step is what becomes of a tensor.
 type Step struct {
 	From, To *file.Entry
+
+	making *making // nil of tensors that are not quantized
 }
+
+// making says how many bytes of the blocks of a tensor are made, while they are.
+type making struct{ report func(bytes int64) }
 
 // Plan returns what becomes of each tensor, in the order of the file that [Quantize] writes, which
 // is that of llama.cpp: by layers, and by names. Nothing but headers is read.
@@ -48,15 +55,15 @@ func Plan(m *Model, o QuantizeOptions) ([]Step, error) {
 	types, changed := o.Recipe.Plan(m.shape(o.Imatrix != nil), tensors)
 	steps := make([]Step, len(entries))
 	for i, e := range entries {
-		steps[i] = Step{e, e}
+		steps[i] = Step{From: e, To: e}
 		if !changed[i] || !e.DType.IsFloat() && !e.Encoding().Quantized() {
 			continue
 		}
-		to, err := o.become(e, types[i])
+		to, making, err := o.become(e, types[i])
 		if err != nil {
 			return nil, err
 		}
-		steps[i].To = to
+		steps[i].To, steps[i].making = to, making
 	}
 	return steps, nil
 }
@@ -89,39 +96,42 @@ func (m *Model) shape(important bool) recipe.Model {
 }
 
 // become is a tensor in a type.
-func (o *QuantizeOptions) become(e *file.Entry, t format.Type) (*file.Entry, error) {
+func (o *QuantizeOptions) become(e *file.Entry, t format.Type) (*file.Entry, *making, error) {
 	if have, err := gguf.TypeOf(e); err == nil && have == t {
-		return e, nil
+		return e, nil, nil
 	}
-	fault := func(text string, args ...any) error {
-		return fmt.Errorf("tensor %q: %w: %s", e.Name, file.ErrUnsupported, fmt.Sprintf(text, args...))
+	fault := func(text string, args ...any) (*file.Entry, *making, error) {
+		return nil, nil, fmt.Errorf("tensor %q: %w: %s", e.Name, file.ErrUnsupported, fmt.Sprintf(text, args...))
 	}
 	if e.Encoding().Quantized() && !o.Requantize {
-		return nil, fault("it has type %s, and is to have %s: errors add up, -requantize does it",
+		return fault("it has type %s, and is to have %s: errors add up, -requantize does it",
 			e.Stored, t)
 	}
 	enc, err := gguf.Encoding(t)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !enc.Quantized() {
-		return convertFinite(e, enc.DType)
+		to, err := convertFinite(e, enc.DType)
+		return to, nil, err
 	}
 	weights, err := o.weights(e)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	switch {
 	case t.Quantizes(weights != nil):
 	case o.Imatrix != nil:
-		return nil, fault("%s is made with the importance of columns, and %s has none of this tensor", t,
+		return fault("%s is made with the importance of columns, and %s has none of this tensor", t,
 			o.ImatrixOf)
 	default:
-		return nil, fault("%s is made with the importance of columns, and there is none: -imatrix has it",
+		return fault("%s is made with the importance of columns, and there is none: -imatrix has it",
 			t)
 	}
-	make := func() ([]byte, error) { return quantize(e, t, weights) }
-	return file.FromBlocks(e.Name, enc, e.Shape(), make)
+	m := &making{}
+	to, err := file.FromBlocks(e.Name, enc, e.Shape(),
+		func() ([]byte, error) { return quantize(e, t, weights, m) })
+	return to, m, err
 }
 
 // checkImatrix reports an importance matrix that has nothing of a model.
@@ -170,8 +180,12 @@ func columnsOf(e *file.Entry) (cols, matrices int) {
 	return cols, matrices
 }
 
+// elementsAtOnce is how many elements are quantized, on all cores, before it is told how far that
+// is; tests lower it.
+var elementsAtOnce = 1 << 22
+
 // quantize returns a tensor as blocks, whose values are finite.
-func quantize(e *file.Entry, t format.Type, weights []float32) ([]byte, error) {
+func quantize(e *file.Entry, t format.Type, weights []float32, m *making) ([]byte, error) {
 	x, err := numbersOf(e)
 	if err != nil {
 		return nil, err
@@ -182,18 +196,23 @@ func quantize(e *file.Entry, t format.Type, weights []float32) ([]byte, error) {
 	}
 	dst := make([]byte, n)
 	cols, matrices := columnsOf(e)
-	parts := 1
+	rows := len(x) / cols
+	size := len(dst) / rows // of a row
+	each := rows            // rows of one importance
 	if len(weights) > cols {
-		parts = matrices // each has its own importance
+		each = rows / matrices
 	}
-	for i := range parts {
+	for at := 0; at < rows; {
 		var w []float32
 		if weights != nil {
-			w = weights[i*cols:][:cols]
+			w = weights[at/each*cols:][:cols]
 		}
-		xs, ds := len(x)/parts, len(dst)/parts
-		if err := format.Quantize(dst[i*ds:][:ds], x[i*xs:][:xs], cols, t, w); err != nil {
+		n := min(max(1, elementsAtOnce/cols), each-at%each)
+		if err := format.Quantize(dst[at*size:][:n*size], x[at*cols:][:n*cols], cols, t, w); err != nil {
 			return nil, fmt.Errorf("tensor %q: %w", e.Name, err)
+		}
+		if at += n; m.report != nil {
+			m.report(int64(at * size))
 		}
 	}
 	if t == format.IQ3_S {
@@ -223,10 +242,31 @@ func numbersOf(e *file.Entry) ([]float32, error) {
 func finite(f float32) bool { return f-f == 0 }
 
 // checkBlocks reports blocks whose values are not finite, as those of elements are that are too
-// large for a scale of half precision.
+// large for a scale of half precision. Rows are shared among all cores; the error is that of the
+// first row.
 func checkBlocks(e *file.Entry, x []float32, blocks []byte, cols int, t format.Type) error {
+	rows := len(x) / cols
+	parts := min(rows, runtime.GOMAXPROCS(0))
+	errs := make([]error, parts)
+	var wait sync.WaitGroup
+	for p := range parts {
+		first, end := p*rows/parts, (p+1)*rows/parts
+		wait.Go(func() { errs[p] = checkRows(e, x, blocks, cols, t, first, end) })
+	}
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRows is checkBlocks of some rows.
+func checkRows(e *file.Entry, x []float32, blocks []byte, cols int, t format.Type,
+	first, end int) error {
 	y, size := make([]float32, cols), len(blocks)/(len(x)/cols)
-	for row := range len(x) / cols {
+	for row := first; row < end; row++ {
 		if err := format.Dequantize(y, blocks[row*size:][:size], t); err != nil {
 			return err
 		}
@@ -307,10 +347,29 @@ func quantizedMeta(m *Model, o QuantizeOptions) *gguf.Metadata {
 func Quantize(path string, m *Model, steps []Step, o QuantizeOptions) error {
 	return file.Create(path, func(w io.Writer) error {
 		if o.Wrote != nil {
-			w = &counter{w: w, report: o.Wrote}
+			w = o.counted(w, steps)
 		}
 		return gguf.Write(w, quantizedMeta(m, o), results(steps)...)
 	})
+}
+
+// counted is a writer that tells Wrote what was written, and also what is made of a tensor before
+// that is written. The number never falls.
+func (o *QuantizeOptions) counted(w io.Writer, steps []Step) io.Writer {
+	most := int64(0)
+	report := func(n int64) {
+		if n > most {
+			most = n
+			o.Wrote(n)
+		}
+	}
+	c := &counter{w: w, report: report}
+	for _, s := range steps {
+		if s.making != nil {
+			s.making.report = func(made int64) { report(c.n + made) }
+		}
+	}
+	return c
 }
 
 // Check reports what [Quantize] would refuse before it reads a tensor: types, names and metadata

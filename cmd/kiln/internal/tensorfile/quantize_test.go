@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -104,6 +105,40 @@ func TestQuantize(t *testing.T) {
 			e.Weights()[i*256:][:256]))
 	}
 	require.Equal(t, want, got)
+}
+
+// The same blocks are made of many rows at once and of few, of which it is told; experts have their
+// own importance either way.
+func TestProgressOfQuantizing(t *testing.T) {
+	m := whole(t)
+	im := &imatrix.Matrix{}
+	sums := make([]float32, 2*256)
+	for i := range sums {
+		sums[i] = float32(i%7) + 1
+	}
+	require.NoError(t, im.Add(&imatrix.Entry{Name: "blk.0.ffn_down_exps.weight", Sums: sums,
+		Counts: []int64{2, 4}}))
+	run := func(atOnce int) ([]byte, []int64) {
+		defer tensorfile.AtOnce(atOnce)()
+		var told []int64
+		o := tensorfile.QuantizeOptions{Recipe: recipeOf(t, "Q4_K_S"), Imatrix: im, ImatrixOf: "im",
+			Wrote: func(n int64) { told = append(told, n) }}
+		steps, err := tensorfile.Plan(m, o)
+		require.NoError(t, err)
+		path := filepath.Join(t.TempDir(), "q.gguf")
+		require.NoError(t, tensorfile.Quantize(path, m, steps, o))
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.True(t, slices.IsSorted(told), "%v", told)
+		require.EqualValues(t, len(b), told[len(told)-1])
+		return b, told
+	}
+	want, few := run(1 << 22)
+	for _, n := range []int{1, 256, 512, 1024} {
+		got, told := run(n)
+		require.Equal(t, want, got, "%d", n)
+		require.Equal(t, n < 1024, len(told) > len(few), "%d: %v and %v", n, told, few)
+	}
 }
 
 func TestQuantizeMistakes(t *testing.T) {

@@ -32,10 +32,10 @@ func Write(path, name string, m *Model, o Options) error {
 	}
 	switch {
 	case f == nil:
-		return fmt.Errorf("%s: %w Name one of %s", path, ErrFormat, strings.Join(writable(), ", "))
+		return fmt.Errorf("%s: %w Name one of %s", path, ErrFormat, strings.Join(Writable(), ", "))
 	case f.write == nil:
 		return fmt.Errorf("%s: %w: %s files are read and not written; there are %s",
-			path, file.ErrUnsupported, f.name, strings.Join(writable(), ", "))
+			path, file.ErrUnsupported, f.name, strings.Join(Writable(), ", "))
 	}
 	var tensors []*file.Entry
 	quantized := false
@@ -88,8 +88,8 @@ func plainMeta(m *gguf.Metadata, d dtype.DType) *gguf.Metadata {
 	return m
 }
 
-// writable is the formats that can be written.
-func writable() []string {
+// Writable is the names of the formats that can be written.
+func Writable() []string {
 	var names []string
 	for _, f := range formats {
 		if f.write != nil {
