@@ -60,6 +60,7 @@ type config struct {
 	warm    time.Duration
 	json    bool
 
+	processor  bool
 	capability int    // that kernels are compiled for, 0 for that of the device
 	group      string // the one to measure, or not to after a -; "" for all
 	groups     []group
@@ -74,6 +75,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	flags.StringVar(&c.device, "device", "cpu", "device to measure")
 	flags.IntVar(&c.samples, "samples", 30, "timed repetitions")
 	flags.DurationVar(&c.warm, "warm", 200*time.Millisecond, "time of untimed repetitions")
+	flags.BoolVar(&c.processor, "processor", false, "time by what the process uses of processors, on a CPU that others use too")
 	flags.BoolVar(&c.json, "json", false, "print rows as lines of JSON, as gpubench does")
 	product := flags.String("product", "", "measure one product of matrices in all strategies, such as bf16:16x14336x4096 for m, n and k, with t behind it for transposed weights")
 	flags.IntVar(&c.capability, "cc", 0, "compile for NVIDIA GPUs of this compute capability, such as 80, in place of the device's own")
@@ -98,6 +100,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	name := strings.TrimPrefix(c.group, "-")
 	if c.group != "" && !slices.ContainsFunc(c.groups, func(g group) bool { return g.name == name }) {
 		return fmt.Errorf("-group %s: there are %s", c.group, groupNames())
+	}
+	if c.processor && figure.ProcessorTime() == 0 {
+		return errors.New("-processor: this system does not say what a process uses of processors")
 	}
 	if c.only, err = regexp.Compile(*only); err != nil {
 		return fmt.Errorf("-only: %w", err)
@@ -213,18 +218,13 @@ func (c *config) time(d *tensor.Device, k work) (r figure.Row, err error) {
 		}
 	}
 	inRow := inRow(d, time.Since(begin)/time.Duration(calls-1))
-	rt := d.Runtime()
-	from, err := rt.NewEvent()
-	if err != nil {
-		return r, err
-	}
-	to, err := rt.NewEvent()
+	clock, err := c.clock(d)
 	if err != nil {
 		return r, err
 	}
 	var samples []float64
 	for range c.samples {
-		took, err := between(d.Stream(), from, to, func() (err error) {
+		took, err := clock(func() (err error) {
 			for range inRow {
 				err = errors.Join(err, once())
 			}
@@ -250,6 +250,23 @@ func inRow(d *tensor.Device, one time.Duration) int {
 
 // small tells whether operations are to be of the size for a CPU.
 func small(d *tensor.Device) bool { return d.Runtime().Info().Kind == "cpu" }
+
+// clock returns what times that which a function submits.
+func (c *config) clock(d *tensor.Device) (func(f func() error) (time.Duration, error), error) {
+	if c.processor {
+		return func(f func() error) (time.Duration, error) {
+			begin := figure.ProcessorTime()
+			err := errors.Join(f(), d.Synchronize())
+			return figure.ProcessorTime() - begin, err
+		}, nil
+	}
+	from, err := d.Runtime().NewEvent()
+	if err != nil {
+		return nil, err
+	}
+	to, err := d.Runtime().NewEvent()
+	return func(f func() error) (time.Duration, error) { return between(d.Stream(), from, to, f) }, err
+}
 
 // between is the device's time for what f submits.
 func between(s *runtime.Stream, from, to *runtime.Event, f func() error) (time.Duration, error) {

@@ -212,7 +212,7 @@ func (z blockSizes) quantize(d *tensor.Device, t format.Type) work {
 	name, n := fmt.Sprintf("quantize f32 to %s", t), z.n*z.k
 	f, _ := t.Block() // of a format that has blocks
 	if _, ok := f.(format.HostQuantizer); ok {
-		name, n = name+" on the host", z.search
+		n = z.search // on the host
 	}
 	return work{
 		name:  name,

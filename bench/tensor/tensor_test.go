@@ -22,7 +22,7 @@ func TestRun(t *testing.T) {
 	require.NoError(t, run([]string{"-samples", "1", "-warm", "1ns", "-product", "bf16:16x64x64t", "-only", "in (packed|matrix tiles of 16)"}, &out, &out))
 	require.Contains(t, out.String(), "bf16:16x64x64t in matrix tiles of 16x64")
 	out.Reset()
-	require.NoError(t, run([]string{"-samples", "1", "-warm", "1ns", "-group", "quantized", "-only", "(^quantize.* to|linear 1x2048.* and|linear 128.* and) MXFP4$"}, &out, &out))
+	require.NoError(t, run([]string{"-samples", "1", "-warm", "1ns", "-processor", "-group", "quantized", "-only", "(^quantize.* to|linear 1x2048.* and|linear 128.* and) MXFP4$"}, &out, &out))
 	for _, line := range []string{
 		`quantized linear 1x2048x4096 f32 and MXFP4 .* GB/s +\d+ % of the copy`,
 		`quantize f32 to MXFP4 .* Gelem/s`,

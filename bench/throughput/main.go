@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gokiln/kiln/bench/figure"
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/target"
@@ -106,7 +107,7 @@ func measure(rounds, cpus int, stage string) (best sample, err error) {
 func round(list []front.Request, cpus int, compile func(front.Request) error) (sample, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	cpu, start := processorTime(), time.Now()
+	cpu, start := figure.ProcessorTime(), time.Now()
 	var next atomic.Int64
 	var group errgroup.Group
 	for range cpus {
@@ -120,7 +121,7 @@ func round(list []front.Request, cpus int, compile func(front.Request) error) (s
 		})
 	}
 	err := group.Wait()
-	s := sample{kernels: len(list), cpus: cpus, wall: time.Since(start), cpu: processorTime() - cpu}
+	s := sample{kernels: len(list), cpus: cpus, wall: time.Since(start), cpu: figure.ProcessorTime() - cpu}
 	runtime.ReadMemStats(&after)
 	s.bytes, s.objects = after.TotalAlloc-before.TotalAlloc, after.Mallocs-before.Mallocs
 	return s, err

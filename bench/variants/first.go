@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/gokiln/kiln/bench/figure"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/prebuilt/commonops"
 	_ "github.com/gokiln/kiln/prebuilt/cpu"
@@ -36,7 +37,7 @@ func firstUse(out io.Writer, device string, bundles bool) error {
 	from := map[string]int{}
 	defer jit.OnResolve(func(e jit.Event) { from[e.Source]++ })()
 	cases := commonops.Cases()
-	start, busy := time.Now(), processorTime()
+	start, busy := time.Now(), figure.ProcessorTime()
 	for _, op := range cases {
 		if err := op.Run(d); err != nil {
 			return fmt.Errorf("%s: %w", op.Name, err)
@@ -46,6 +47,6 @@ func firstUse(out io.Writer, device string, bundles bool) error {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "first use of %d operations: %.0f ms, %.0f ms of processor time; kernels from bundles %d, compiled %d\n",
-		len(cases), millis(time.Since(start)), millis(processorTime()-busy), from["bundle"], from["compiled"])
+		len(cases), millis(time.Since(start)), millis(figure.ProcessorTime()-busy), from["bundle"], from["compiled"])
 	return err
 }

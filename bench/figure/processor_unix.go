@@ -1,14 +1,15 @@
 //go:build unix
 
-package main
+package figure
 
 import (
 	"syscall"
 	"time"
 )
 
-// processorTime is what the process has used so far, on all processors.
-func processorTime() time.Duration {
+// ProcessorTime is what the process has used so far, on all processors, the collector of garbage
+// included; 0 where it is not known.
+func ProcessorTime() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
 		return 0
