@@ -141,12 +141,10 @@ func (m *MoE) Run(x *tensor.Tensor) (*tensor.Tensor, Routing) {
 // Quantized weights do the first three by themselves, unless an observer is to see rows sorted.
 func (m *MoE) experts(x *tensor.Tensor, r Routing) *tensor.Tensor {
 	tokens, k := r.IDs.Size(0), r.IDs.Size(1)
-	gate, up, down := m.GateProj.Quantized(), m.UpProj.Quantized(), m.DownProj.Quantized()
-	if gate != nil && up != nil && down != nil && m.observer == nil {
-		x := x.Unsqueeze(1)
-		h := activate(gate.IndexedMoE(x, r.IDs), cmp.Or(m.Options.Act, tensor.Silu))
-		y := down.IndexedMoE(h.Mul(up.IndexedMoE(x, r.IDs)), r.IDs)
-		return y.Mul(r.Weights.Unsqueeze(-1)).Sum(1)
+	if m.observer == nil {
+		if y := m.quantized(x, r); y != nil {
+			return y
+		}
 	}
 	of := r.IDs.FlattenAll()
 	order := of.ArgSort(0, false)
@@ -159,6 +157,22 @@ func (m *MoE) experts(x *tensor.Tensor, r Routing) *tensor.Tensor {
 	m.observer.call("experts.down_proj", h, ends)
 	y := h.GroupedMatMul(m.DownProj.Tensor().T(), ends).IndexSelect(order.ArgSort(0, false), 0)
 	return y.Reshape(tokens, k, x.Size(1)).Mul(r.Weights.Unsqueeze(-1)).Sum(1)
+}
+
+// quantized is experts with weights that are all quantized, nil with others.
+func (m *MoE) quantized(x *tensor.Tensor, r Routing) *tensor.Tensor {
+	var of [3]QuantizedExperts
+	for i, p := range []*Param{m.GateProj, m.UpProj, m.DownProj} {
+		q, ok := p.Quantized().(QuantizedExperts)
+		if !ok {
+			return nil
+		}
+		of[i] = q
+	}
+	x = x.Unsqueeze(1)
+	h := activate(of[0].IndexedMoE(x, r.IDs), cmp.Or(m.Options.Act, tensor.Silu))
+	y := of[2].IndexedMoE(h.Mul(of[1].IndexedMoE(x, r.IDs)), r.IDs)
+	return y.Mul(r.Weights.Unsqueeze(-1)).Sum(1)
 }
 
 // Balance is a loss that is 1 where experts are chosen equally often, and larger where they are

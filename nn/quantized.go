@@ -7,7 +7,8 @@ import (
 )
 
 // Quantized is the numbers of a parameter in a form of few bits, which layers multiply with as it
-// is: a tensor of package quantized, of which all functions below are methods.
+// is: a Tensor of package quantized, or a Weight of quantized/checkpoint. One that has the methods
+// of [QuantizedTable] or [QuantizedExperts], too, is not dequantized for these.
 type Quantized interface {
 	Err() error
 	Shape() tensor.Shape
@@ -16,9 +17,18 @@ type Quantized interface {
 	Dequantize(dt tensor.DType) *tensor.Tensor
 	// Linear returns x·Wᵀ of (…, k) for numbers of shape (n, k), in the type of x.
 	Linear(x *tensor.Tensor) *tensor.Tensor
+}
+
+// QuantizedTable is a [Quantized] of which rows are dequantized alone.
+type QuantizedTable interface {
 	// Embedding returns the rows of ids, in a floating-point type.
 	Embedding(ids *tensor.Tensor, dt tensor.DType) *tensor.Tensor
-	// IndexedMoE returns x·Wᵀ with the matrices that ids name, of numbers of (experts, n, k).
+}
+
+// QuantizedExperts is a [Quantized] of the weights of experts, (experts, n, k).
+type QuantizedExperts interface {
+	// IndexedMoE returns the products of (tokens, 1 or topk, k) with the weights of the experts that
+	// ids, (tokens, topk), name: (tokens, topk, n).
 	IndexedMoE(x, ids *tensor.Tensor) *tensor.Tensor
 }
 
@@ -32,8 +42,8 @@ type QuantizedSource interface {
 
 // SetQuantized gives the parameter the numbers of q, of its shape, in place of those it has. They
 // don't change: no gradient is for them, as if the parameter was frozen. Linear layers, embeddings
-// and mixtures of experts compute with them as they are; for other layers [Param.Tensor] dequantizes
-// them each time, to dt, which is F32 if it is Invalid.
+// and mixtures of experts compute with them as they are; for other layers [Param.Tensor]
+// dequantizes them each time, to dt, which is F32 if it is Invalid.
 func (p *Param) SetQuantized(q Quantized, dt tensor.DType) error {
 	if q == nil {
 		return fmt.Errorf("parameter %s: %w: no numbers", p.name, tensor.ErrArgument)
@@ -49,20 +59,59 @@ func (p *Param) SetQuantized(q Quantized, dt tensor.DType) error {
 		return fmt.Errorf("parameter %s: %w: it has %v, its numbers %v",
 			p.name, tensor.ErrShape, p.shape, s)
 	case !dt.IsFloat() || !dt.Computes():
-		return fmt.Errorf("parameter %s: %w: dequantized to %v: it is for floating-point types that compute",
+		return fmt.Errorf("parameter %s: %w: dequantized to %v, no float type that computes",
 			p.name, tensor.ErrDType, dt)
 	}
 	p.v, p.t, p.q, p.dense = nil, nil, q, dt
 	return nil
 }
 
-// Quantized returns the numbers that the parameter has by [Param.SetQuantized], nil if it has others
-// or none.
+// Quantized returns the numbers that the parameter has by [Param.SetQuantized], nil if it has
+// others or none.
 func (p *Param) Quantized() Quantized {
 	if p == nil {
 		return nil
 	}
 	return p.q
+}
+
+// Quantize replaces the plain numbers of parameters of a network by what of returns for them, see
+// [Param.SetQuantized]; those for which that is nil stay as they are, and those that are quantized
+// already. Layers that gain by it are [Linear], [Embedding], [GatedMLP], [MoE] and
+// [MultiHeadAttention], as they multiply with quantized numbers as they are. It returns how many
+// parameters it replaced; the first that can't be is an error, and those before it stay replaced.
+// An optimiser of the parameters has to be made after it.
+//
+//	n, err := nn.Quantize(net, func(name string, w *tensor.Tensor) nn.Quantized {
+//		if !strings.HasSuffix(name, "proj.weight") {
+//			return nil
+//		}
+//		return quantized.Quantize(w, format.Q4_K) // or checkpoint.QuantizeNF4(w, 64, true)
+//	})
+func Quantize(m any, of func(name string, w *tensor.Tensor) Quantized) (int, error) {
+	list, err := List(m)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, p := range list {
+		if p.q != nil {
+			continue
+		}
+		w := p.Tensor().Detach()
+		if err := w.Err(); err != nil {
+			return n, fmt.Errorf("nn: quantize %s: %w", p.Name, err)
+		}
+		q := of(p.Name, w)
+		if q == nil {
+			continue
+		}
+		if err := p.SetQuantized(q, w.DType()); err != nil {
+			return n, fmt.Errorf("nn: quantize %s: %w", p.Name, err)
+		}
+		n++
+	}
+	return n, nil
 }
 
 // Dequantize gives all quantized parameters of a network plain numbers of a floating-point type,
@@ -135,8 +184,8 @@ func (p *Named) quantized(
 	return nil, q.Dequantize(dt)
 }
 
-// product is x·Wᵀ + b of a weight that may be quantized. The bias may be nil; of a quantized weight
-// it is converted to the type of x.
+// product is x·Wᵀ + b of a weight that may be quantized. The bias may be nil; of a quantized
+// weight it is converted to the type of x.
 func product(x *tensor.Tensor, w *Param, bias *tensor.Tensor) *tensor.Tensor {
 	q := w.Quantized()
 	switch {
@@ -150,7 +199,7 @@ func product(x *tensor.Tensor, w *Param, bias *tensor.Tensor) *tensor.Tensor {
 
 // lookup is rows of a table that may be quantized.
 func lookup(w *Param, ids *tensor.Tensor) *tensor.Tensor {
-	if q := w.Quantized(); q != nil {
+	if q, ok := w.Quantized().(QuantizedTable); ok {
 		return q.Embedding(ids, w.dense)
 	}
 	return w.Tensor().Embedding(ids)

@@ -15,11 +15,7 @@
 // Norms and biases, which files have as plain numbers, become plain numbers of that type. With
 // Dequantize of the options so do others.
 //
-// [Quantize] makes blocks of the weights that a network has. Either way [nn.Adapt] adds adapters
-// that can be trained, while the blocks stay as they are (QLoRA):
-//
-//	n, err := qnn.Quantize(net, func(name string, shape tensor.Shape) (format.Type, bool) {
-//		return format.Q4_K, strings.HasSuffix(name, "proj.weight")
-//	})
-//	n, err = nn.Adapt(net, nn.LoRAOptions{Rank: 8}, nil)
+// [Checkpoint] is the source of quantized checkpoints in safetensors files. Either way [nn.Adapt]
+// adds adapters that can be trained while the weights stay as they are (QLoRA), and [nn.Quantize]
+// quantizes weights that a network has already.
 package qnn

@@ -220,16 +220,34 @@ func newQuantized(t *testing.T, d *tensor.Device) *nn.Linear {
 	t.Helper()
 	l := nn.NewLinear(64, 7)
 	require.NoError(t, nn.Init(l, nn.On{Device: d}))
-	n, err := qnn.Quantize(l, ofBlocks)
+	n, err := nn.Quantize(l, inBlocks)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	n, err = qnn.Quantize(l, ofBlocks)
+	n, err = nn.Quantize(l, inBlocks)
 	require.NoError(t, err)
 	require.Zero(t, n, "it is in blocks already")
 	vars, err := nn.Trainable(l)
 	require.NoError(t, err)
 	require.Equal(t, []*tensor.Var{l.Bias.Var()}, vars)
 	return l
+}
+
+// inBlocks quantizes parameters as ofBlocks says.
+func inBlocks(name string, w *tensor.Tensor) nn.Quantized {
+	if of, ok := ofBlocks(name, w.Shape()); ok {
+		return quantized.Quantize(w, of)
+	}
+	return nil
+}
+
+// matrices quantizes parameters of two dimensions.
+func matrices(of format.Type) func(string, *tensor.Tensor) nn.Quantized {
+	return func(_ string, w *tensor.Tensor) nn.Quantized {
+		if w.Rank() != 2 {
+			return nil
+		}
+		return quantized.Quantize(w, of)
+	}
 }
 
 // Layers that don't know blocks compute with dequantized numbers: here projections of three inputs,
@@ -260,9 +278,7 @@ func TestOtherLayers(t *testing.T) {
 		"embedded": {table, func() *tensor.Tensor { return table.Forward(ids) }},
 	} {
 		require.NoError(t, nn.Init(c.net, nn.On{Device: d}))
-		_, err := qnn.Quantize(c.net, func(name string, s tensor.Shape) (format.Type, bool) {
-			return format.Q8_0, len(s) == 2
-		})
+		_, err := nn.Quantize(c.net, matrices(format.Q8_0))
 		require.NoError(t, err, name)
 		got := c.f()
 		n, err := nn.Dequantize(c.net, 0)

@@ -22,9 +22,7 @@ func adapted(t *testing.T, d *tensor.Device, o nn.LoRAOptions, seed uint64) *nn.
 	net := nn.NewSequential(nn.NewLinear(32, 64), nn.NewSwiGLU(64, 32), nn.NewLinear(64, 3))
 	d.SetSeed(seed)
 	require.NoError(t, nn.Init(net, nn.On{Device: d}))
-	n, err := qnn.Quantize(net, func(_ string, s tensor.Shape) (format.Type, bool) {
-		return format.Q4_0, len(s) == 2
-	})
+	n, err := nn.Quantize(net, matrices(format.Q4_0))
 	require.NoError(t, err)
 	require.Equal(t, 5, n)
 	n, err = nn.Adapt(net, o, nil)
@@ -34,8 +32,8 @@ func adapted(t *testing.T, d *tensor.Device, o nn.LoRAOptions, seed uint64) *nn.
 	return net
 }
 
-// TestTrain fits adapters over blocks (QLoRA), with the gradients of a network whose weights are the
-// same numbers as tensors, and leaves the blocks as they are.
+// TestTrain fits adapters over blocks (QLoRA), with the gradients of a network whose weights are
+// the same numbers as tensors, and leaves the blocks as they are.
 func TestTrain(t *testing.T) {
 	onCPU(t, func(t *testing.T, d *tensor.Device) {
 		for _, o := range []nn.LoRAOptions{{Rank: 4, Alpha: 8}, {Rank: 4, DoRA: true}} {
@@ -130,11 +128,11 @@ func TestMistakes(t *testing.T) {
 	require.NoError(t, err)
 	l := newQuantized(t, d)
 	require.ErrorIs(t, nn.Move(l, nn.On{Device: interp}), tensor.ErrDevice)
-	_, err = qnn.Quantize(nn.NewLinear(33, 2), ofBlocks)
+	_, err = nn.Quantize(nn.NewLinear(33, 2), inBlocks)
 	require.ErrorIs(t, err, nn.ErrNoValue)
 	odd := nn.NewLinear(33, 2)
 	require.NoError(t, nn.Init(odd, nn.On{Device: d}))
-	_, err = qnn.Quantize(odd, ofBlocks)
+	_, err = nn.Quantize(odd, inBlocks)
 	require.ErrorIs(t, err, format.ErrSize)
 	require.ErrorContains(t, err, "weight")
 	require.NotNil(t, odd.Weight.Var(), "it stays as it was")
