@@ -34,7 +34,11 @@ func halfE4M3(b uint32) float32 {
 	return math.Float32frombits(b&0x7F<<20) * 0x1p119
 }
 
-// Quantize takes the largest magnitude of each group to 6, with the scale rounded.
+// Quantize takes the largest magnitude of each group to 6, with the scale rounded. As in the
+// reference, scales from 248 on are 448, the largest, so that elements beyond ±2688 become ±2688
+// without an error, and those above 2³⁶, beside which float32 does not tell values apart, 0. Scales
+// below 2⁻¹⁰ are 0, and their groups zeros. A model whose weights need it has a number in float32
+// beside the tensor, which its products are multiplied by.
 func (BlockNVFP4) Quantize(out []uint8, x []float32) {
 	for g := range 4 {
 		group := x[16*g : 16*g+16]
