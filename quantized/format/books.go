@@ -18,6 +18,7 @@ type HostQuantizer interface {
 // bits for each, and level l stands for 2·l+1.
 type codeBook struct {
 	codes  []uint16
+	values []float32 // what the levels of the codes stand for, dim of each
 	bits   int
 	dim    int
 	levels int32                      // 0 to levels-1
@@ -38,6 +39,9 @@ func newBook(codes []uint16, bits int, levels int32, rings int) *codeBook {
 	}
 	for i, c := range codes {
 		b.number[c] = int32(i)
+		for j := range b.dim {
+			b.values = append(b.values, float32(2*b.level(c, j)+1))
+		}
 	}
 	return b
 }
@@ -95,12 +99,7 @@ func (b *codeBook) choose(x, w []float32, inv, scale float32, q []uint8) bool {
 	}
 	least, best := float32(math.MaxFloat32), uint16(0)
 	for _, n := range b.neighbours(code) {
-		var sum float32
-		for i := range x {
-			d := float32(scale*float32(2*b.level(b.codes[n], i)+1)) - x[i]
-			sum += float32(float32(w[i]*d) * d)
-		}
-		if sum < least {
+		if sum := distance(b.values[int(n)*b.dim:], x, w, scale, least); sum < least {
 			least, best = sum, n
 		}
 	}
@@ -108,6 +107,22 @@ func (b *codeBook) choose(x, w []float32, inv, scale float32, q []uint8) bool {
 		q[i] = uint8(b.level(b.codes[best], i))
 	}
 	return false
+}
+
+// distance is the weighted squared error of values at a scale, a multiple of four of them. Once it is
+// no less than enough it may be that of some of them: it never falls, as weights are not negative.
+func distance(values, x, w []float32, scale, enough float32) (sum float32) {
+	for i := 0; i < len(x); i += 4 {
+		v, x, w := (*[4]float32)(values[i:]), (*[4]float32)(x[i:]), (*[4]float32)(w[i:])
+		for j := range v {
+			d := float32(scale*v[j]) - x[j]
+			sum += float32(float32(w[j]*d) * d)
+		}
+		if sum >= enough {
+			break
+		}
+	}
+	return sum
 }
 
 // bookSearch is how a format chooses vectors of a book for a group of elements that have one scale.

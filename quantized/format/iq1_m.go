@@ -84,13 +84,25 @@ func searchIQ1M(x, w []float32) (g ternaryGroup) {
 		return g
 	}
 	sorted := order(x)
+	terms := termsIQ1M(x, w, sorted)
 	s, best := split3{scale: most}, float32(-math.MaxFloat32)
+	var low fits // of the elements below the first boundary
 	for i := range 17 {
+		between := low // and of those below the second one
 		for j := i; j < 17; j++ {
-			qx, q2 := sumsIQ1M(x, w, sorted, i, j)
-			for shift := range 4 {
-				s.take(qx[shift], q2[shift], &best, i, j, shift)
+			f := between
+			for k := j; k < 16; k++ {
+				f.add(&terms[k][2])
 			}
+			for shift := range 4 {
+				s.take(f.qx[shift], f.q2[shift], &best, i, j, shift)
+			}
+			if j < 16 {
+				between.add(&terms[j][1])
+			}
+		}
+		if i < 16 {
+			low.add(&terms[i][0])
 		}
 	}
 	q := s.levels(sorted, 4)
@@ -99,22 +111,29 @@ func searchIQ1M(x, w []float32) (g ternaryGroup) {
 	return g
 }
 
-// sumsIQ1M returns the sums of w·v·x and w·v² for a division and each shift.
-func sumsIQ1M(x, w []float32, sorted []int, first, second int) (qx, q2 [4]float32) {
+// fits are sums of w·v·x and w·v² for each shift.
+type fits struct{ qx, q2 [4]float32 }
+
+func (f *fits) add(g *fits) {
+	for i := range 4 {
+		f.qx[i] += g.qx[i]
+		f.q2[i] += g.q2[i]
+	}
+}
+
+// termsIQ1M are what elements add to the sums, in ascending order of the elements, at each level: the
+// sums of a division are those of its elements one after the other, so divisions that begin alike
+// share sums.
+func termsIQ1M(x, w []float32, sorted []int) (terms [16][3]fits) {
 	for j, i := range sorted {
-		level := 0
-		if j >= first {
-			level++
-		}
-		if j >= second {
-			level++
-		}
-		for shift := range 4 {
-			v := shiftedValues[shift>>(1-i/8)&1][level]
-			wv := float32(w[i] * v)
-			qx[shift] += float32(wv * x[i])
-			q2[shift] += float32(wv * v)
+		for level := range 3 {
+			t := &terms[j][level]
+			for shift := range 4 {
+				v := shiftedValues[shift>>(1-i/8)&1][level]
+				wv := float32(w[i] * v)
+				t.qx[shift], t.q2[shift] = float32(wv*x[i]), float32(wv*v)
+			}
 		}
 	}
-	return qx, q2
+	return terms
 }
