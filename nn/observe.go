@@ -48,7 +48,7 @@ func Observe(m any, f Observer) (int, error) {
 	seen := map[Observable]bool{}
 	err = walk(m, func(name string, l any) {
 		o, ok := l.(Observable)
-		if !ok || seen[o] {
+		if !ok {
 			return
 		}
 		seen[o] = true

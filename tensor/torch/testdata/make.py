@@ -57,6 +57,7 @@ state["ü"] = numbers.reshape(2, 3, 4, 1).to(torch.uint8)
 state["storage"] = torch.zeros(0, 3)
 state["empty"] = torch.zeros(3, 0)
 state["wide"] = torch.zeros(0, 300, 70000, 2**31)
+state["less"] = torch.zeros(0, 40000, 2**15)
 for i in range(30):  # more than 255 entries of the memo
     state[f"layer.{i}.bias"] = torch.full((i,), i, dtype=torch.int8)
 torch.save(state, "written.pth")
