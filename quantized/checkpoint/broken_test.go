@@ -101,6 +101,20 @@ var (
 	}
 )
 
+var packedParts = []part{
+	{"weight_packed", tensor.I32, []int{16, 8}, nil},
+	{"weight_scale", tensor.BF16, []int{16, 2}, nil},
+	{"weight_shape", tensor.I64, []int{2}, shapeBytes(16, 64)},
+}
+
+// shapeBytes are a shape as a tensor of I64.
+func shapeBytes(of ...int64) (b []byte) {
+	for _, n := range of {
+		b = binary.LittleEndian.AppendUint64(b, uint64(n))
+	}
+	return b
+}
+
 func none(name string) part { return part{name: name} }
 
 // Tensors that do not fit are refused by name, whatever a file says.
@@ -124,7 +138,6 @@ func TestBroken(t *testing.T) {
 
 		"no weight":      {nil, config{}, file.ErrNotFound, "l.weight"},
 		"plain weight":   {[]part{{"weight", tensor.F16, []int{8, 8}, nil}}, config{}, file.ErrNotFound, "f16"},
-		"integers":       {[]part{{"weight_packed", tensor.I32, []int{8, 8}, nil}}, config{}, unsupported, "weight_packed"},
 		"8-bit integers": {[]part{{"SCB", tensor.F32, []int{8}, nil}}, config{}, unsupported, "SCB"},
 		"another method": {gptqParts, config{Method: checkpoint.FP8}, format, "tensors are those of gptq"},
 
@@ -156,12 +169,27 @@ func TestBroken(t *testing.T) {
 		"awq, other codes":  {gptqParts, config{Method: checkpoint.AWQ}, unsupported, ""},
 		"awq, more outputs": {with(awqParts, part{"scales", tensor.F16, []int{2, 24}, nil}), config{Method: checkpoint.AWQ}, format, "scales has shape [2, 24]"},
 
+		"packed":              {parts: packedParts},
+		"packed, configured":  {parts: packedParts, c: config{Method: checkpoint.CompressedTensors, Bits: 4, GroupSize: 32}},
+		"packed, no scale":    {with(packedParts, none("weight_scale")), config{}, format, "l.weight_scale"},
+		"packed, scale":       {with(packedParts, part{"weight_scale", tensor.BF16, []int{8, 2}, nil}), config{}, format, "weight_scale has shape [8, 2], want [16 2]"},
+		"packed, no shape":    {with(packedParts, none("weight_shape")), config{}, format, "l.weight_shape"},
+		"packed, rows":        {with(packedParts, part{"weight_shape", tensor.I64, []int{2}, shapeBytes(15, 64)}), config{}, format, "weight_shape [15 64]"},
+		"packed, columns":     {with(packedParts, part{"weight_shape", tensor.I64, []int{2}, shapeBytes(16, 60)}), config{}, format, "weight_shape [16 60]"},
+		"packed, no columns":  {with(packedParts, part{"weight_shape", tensor.I64, []int{2}, shapeBytes(16, 0)}), config{}, unsupported, "0 bits"},
+		"packed, huge":        {with(packedParts, part{"weight_shape", tensor.I64, []int{2}, shapeBytes(16, math.MaxInt64)}), config{Bits: 4}, format, "weight_shape"},
+		"packed, 3 bits":      {packedParts, config{Bits: 3}, unsupported, "3 bits"},
+		"packed, zero points": {with(packedParts, part{"weight_zero_point", tensor.I32, []int{3, 2}, nil}), config{}, format, "weight_zero_point has shape [3, 2], want [2 2]"},
+		"packed, index":       {with(packedParts, part{"weight_g_idx", tensor.I32, []int{8}, nil}), config{}, format, "8 inputs, want 64"},
+
 		"state":             {with(nf4Parts, stateOf("{")), config{}, format, "quant_state"},
 		"long state":        {with(nf4Parts, stateOf(strings.Repeat(" ", 1<<17))), config{}, format, "bytes, want"},
 		"shape":             {with(nf4Parts, stateOf(strings.Replace(state, "[4, 32]", "[128]", 1))), config{}, unsupported, "[128]"},
 		"negative shape":    {with(nf4Parts, stateOf(strings.Replace(state, "[4, 32]", "[-4, -32]", 1))), config{}, unsupported, "-4 outputs"},
 		"huge shape":        {with(nf4Parts, stateOf(strings.Replace(state, "[4, 32]", "[4611686018427387904, 32]", 1))), config{}, unsupported, "outputs"},
+		"large shape":       {with(nf4Parts, stateOf(strings.Replace(state, "[4, 32]", "[2147483640, 2147483640]", 1))), config{}, unsupported, "outputs"},
 		"other shape":       {with(nf4Parts, stateOf(strings.Replace(state, "[4, 32]", "[4, 64]", 1))), config{}, format, "want the 128 bytes"},
+		"more codes":        {with(nf4Parts, part{"weight", tensor.U8, []int{68, 1}, nil}), config{}, format, "want the 64 bytes"},
 		"few columns":       {with(nf4Parts, stateOf(strings.Replace(state, "[4, 32]", "[32, 4]", 1))), config{}, unsupported, "4 inputs"},
 		"block":             {with(nf4Parts, stateOf(strings.Replace(state, "64", "48", 1))), config{}, unsupported, "blocksize 48"},
 		"no block":          {with(nf4Parts, stateOf(strings.Replace(state, "64", "0", 1))), config{}, unsupported, "blocksize 0"},
@@ -206,12 +234,12 @@ func TestBroken(t *testing.T) {
 func TestParseConfig(t *testing.T) {
 	type config = checkpoint.Config
 	for text, want := range map[string]config{
-		`{"bits": 4, "group_size": 128, "desc_act": true}`:                                                                                            {Method: checkpoint.GPTQ, Bits: 4, GroupSize: 128},
-		`{"bits": 3, "group_size": -1, "checkpoint_format": "gptq_v2"}`:                                                                               {Method: checkpoint.GPTQ, Bits: 3, GroupSize: -1, ZeroPointV2: true},
-		`{"w_bit": 4, "q_group_size": 64, "version": "GEMM"}`:                                                                                         {Method: checkpoint.AWQ, Bits: 4, GroupSize: 64},
-		`{"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 64]}}`:                                                            {Method: checkpoint.FP8, BlockSize: [2]int{128, 64}},
-		`{"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": true}}`:                                                             {Method: checkpoint.BitsAndBytes},
-		`{"quant_method": "compressed-tensors", "config_groups": {"g": {"weights": {"num_bits": 8, "type": "float", "block_structure": [64, 128]}}}}`: {Method: checkpoint.CompressedTensors, BlockSize: [2]int{64, 128}},
+		`{"bits": 4, "group_size": 128, "desc_act": true}`:                                                                                               {Method: checkpoint.GPTQ, Bits: 4, GroupSize: 128},
+		`{"bits": 3, "group_size": -1, "checkpoint_format": "gptq_v2"}`:                                                                                  {Method: checkpoint.GPTQ, Bits: 3, GroupSize: -1, ZeroPointV2: true},
+		`{"w_bit": 4, "q_group_size": 64, "version": "GEMM"}`:                                                                                            {Method: checkpoint.AWQ, Bits: 4, GroupSize: 64},
+		`{"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 64]}}`:                                                               {Method: checkpoint.FP8, BlockSize: [2]int{128, 64}},
+		`{"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": true}}`:                                                                {Method: checkpoint.BitsAndBytes},
+		`{"quant_method": "compressed-tensors", "config_groups": {"g": {"weights": {"num_bits": 8, "group_size": null, "block_structure": [64, 128]}}}}`: {Method: checkpoint.CompressedTensors, Bits: 8, BlockSize: [2]int{64, 128}},
 	} {
 		got, err := checkpoint.ParseConfig([]byte(text))
 		require.NoError(t, err, text)

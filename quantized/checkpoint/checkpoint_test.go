@@ -165,10 +165,12 @@ func TestRecognised(t *testing.T) {
 		"gptq.order":   {checkpoint.Config{ZeroPointV2: true}, checkpoint.GPTQ},
 		"gptq.noindex": {checkpoint.Config{Bits: 8}, checkpoint.GPTQ},
 		"gptq.all":     {method: checkpoint.GPTQ},
-		"awq":          {method: checkpoint.AWQ}, "awq.all": {method: checkpoint.AWQ},
+		"packed4":      {method: checkpoint.CompressedTensors}, "packed8": {method: checkpoint.CompressedTensors},
+		"awq": {method: checkpoint.AWQ}, "awq.all": {method: checkpoint.AWQ},
 		"nf4": {method: checkpoint.BitsAndBytes}, "fp4": {method: checkpoint.BitsAndBytes},
-		"fp8": {method: checkpoint.FP8}, "fp8.rows": {method: checkpoint.FP8},
+		"fp8.wide": {method: checkpoint.FP8}, "fp8.rows": {method: checkpoint.FP8},
 		"fp8.small": {checkpoint.Config{BlockSize: [2]int{16, 24}}, checkpoint.FP8},
+		"fp8":       {checkpoint.Config{BlockSize: [2]int{128, 100}}, checkpoint.FP8}, // of 16 columns
 	} {
 		w, err := checkpoint.Load(d, set, layer, c.config)
 		require.NoError(t, err, layer)
@@ -256,6 +258,23 @@ func near(t testing.TB, name string, dt tensor.DType, want, got, most []float64)
 			t.Fatalf("%s in %v: element %d is %v, not %v: %v of the sum of magnitudes", name, dt, i, got[i], want[i], e/most[i])
 		}
 	}
+}
+
+// Few rows are multiplied with a weight that is not rounded to their type.
+func TestFewRows(t *testing.T) {
+	set := golden(t)
+	d, err := tensor.Open("cpu")
+	require.NoError(t, err)
+	w := load(t, d, set, "nf4.nested")
+	x := tensor.Randn(d, tensor.F32, 0, 1, 8, w.Shape()[1]).Cast(tensor.BF16)
+	want := values(t, x.Cast(tensor.F32).Linear(w.Dequantize(tensor.F32), nil).Cast(tensor.BF16))
+	other := 0
+	for i, v := range values(t, w.Linear(x)) {
+		if v != want[i] {
+			other++
+		}
+	}
+	require.LessOrEqual(t, other, 2, "of %d", len(want))
 }
 
 // A weight of more elements than are dequantized at a time is multiplied in parts.

@@ -11,8 +11,8 @@ import (
 // 0 is found out from the tensors.
 type Config struct {
 	Method    Method
-	Bits      int // of GPTQ and AWQ
-	GroupSize int // how many inputs have one scale, of GPTQ and AWQ; -1: all
+	Bits      int // of integers
+	GroupSize int // how many inputs have one scale, of integers; -1: all
 	// ZeroPointV2 says that GPTQ's zero points are stored as they are (checkpoint_format gptq_v2),
 	// and not less one.
 	ZeroPointV2 bool
@@ -39,9 +39,9 @@ type description struct {
 
 	Groups map[string]struct {
 		Weights struct {
-			Bits      int    `json:"num_bits"`
-			Type      string `json:"type"`
-			BlockSize []int  `json:"block_structure"`
+			Bits      int   `json:"num_bits"`
+			GroupSize int   `json:"group_size"`
+			BlockSize []int `json:"block_structure"`
 		} `json:"weights"`
 	} `json:"config_groups"` // of compressed-tensors
 }
@@ -105,11 +105,12 @@ func (d *description) config() (Config, error) {
 			return c, refused("fmt", d.Fmt, "e4m3")
 		}
 	case CompressedTensors:
-		if !among(d.Format, "", "float-quantized", "naive-quantized", "dense") {
-			return c, refused("format", d.Format, "float-quantized")
+		if !among(d.Format, "", "float-quantized", "naive-quantized", "pack-quantized", "dense") {
+			return c, refused("format", d.Format, "float-quantized", "pack-quantized")
 		}
-		for _, g := range d.Groups {
-			if len(block) == 0 {
+		for _, g := range d.Groups { // of several, tensors tell which one a weight is of
+			if len(d.Groups) == 1 {
+				c.Bits, c.GroupSize = g.Weights.Bits, max(g.Weights.GroupSize, 0)
 				block = g.Weights.BlockSize
 			}
 		}

@@ -10,14 +10,14 @@ import (
 
 var (
 	dequantize = newFamily(kernels.Dequantize[scheme, scaled, result])
-	gatherRows = newFamily(kernels.Rows[scheme, scaled, result])
+	gatherRows = newFamily(kernels.Embedding[scheme, scaled, result])
 )
 
 // Dequantize returns the elements in a floating-point type, of (out, in), each rounded once from
 // the float32 that the definition of the scheme gives:
 //
-//	GPTQ, AWQ     (code - zero)·scale, which is exact in float32 for scales of F16 and BF16. As F16 it
-//	              is what the references' arithmetic in F16 gives bit for bit
+//	integers      (code - zero)·scale, which is exact in float32 for scales of F16 and BF16. In the
+//	              type of the scales it is what the references' arithmetic in that type gives
 //	bitsandbytes  value·absmax; of double quantization, absmax = value·nested_absmax + nested_offset
 //	              with both operations rounded
 //	FP8           element·scale
@@ -69,8 +69,8 @@ func (o dequantizing) Forward(codes *tensor.Tensor) *tensor.Tensor {
 }
 
 // Embedding returns the rows of the weight at indices, integers in any shape, in a floating-point
-// type, as [Weight.Dequantize] has them: the result has the shape of ids and the dimension of a row.
-// An index that is out of range is an error when the device is next waited for.
+// type, as [Weight.Dequantize] has them: the result has the shape of ids and the dimension of a
+// row. An index that is out of range is an error when the device is next waited for.
 func (w *Weight) Embedding(ids *tensor.Tensor, dt tensor.DType) *tensor.Tensor {
 	const op = "quantized embedding"
 	if err := w.Err(); err != nil {

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/gokiln/kiln/dsl"
@@ -46,12 +47,14 @@ func (f *packings) of(p kernels.Packing) *jit.Kernel {
 
 // groups are the tensors of a weight of integers with zero points.
 type groups struct {
+	method          Method
 	packing         kernels.Packing
 	n, k, bits      int
-	size            int // inputs of a group
-	more            int // what is added to zero points
-	codes, zeros, s *file.Entry
-	order           []int32 // of columns, nil if they are in the order of the file
+	size            int         // inputs of a group
+	more            int         // what is added to zero points
+	codes, zeros, s *file.Entry // zeros may be nil: the middle of the codes
+	rows            bool        // scales are as the rows, and not transposed
+	order           []int32     // of columns, nil if they are in the order of the file
 }
 
 // likeAWQ reports whether codes have the shape of AWQ: packed along outputs.
@@ -64,7 +67,7 @@ func (l *loader) likeAWQ() bool {
 
 // awq reads a weight of AWQ, with codes (k, n/8).
 func (l *loader) awq() (*Weight, error) {
-	g := &groups{packing: kernels.Interleaved{}, bits: 4}
+	g := &groups{method: AWQ, packing: kernels.Interleaved{}, bits: 4}
 	if b := l.config.Bits; b != 0 && b != 4 {
 		return nil, unsupported("AWQ of %d bits, want 4", b)
 	}
@@ -81,7 +84,7 @@ func (l *loader) awq() (*Weight, error) {
 
 // gptq reads a weight of GPTQ, with codes (k·bits/32, n).
 func (l *loader) gptq() (*Weight, error) {
-	g := &groups{packing: kernels.Columns{}, bits: l.config.Bits, more: 1}
+	g := &groups{method: GPTQ, packing: kernels.Columns{}, bits: l.config.Bits, more: 1}
 	if l.config.ZeroPointV2 {
 		g.more = 0
 	}
@@ -89,18 +92,67 @@ func (l *loader) gptq() (*Weight, error) {
 	if g.codes, err = l.entry("qweight", 2, tensor.I32); err != nil {
 		return nil, err
 	}
-	var index []int32
-	if l.has("g_idx") {
-		e, err := l.entry("g_idx", 1, tensor.I32)
-		if err != nil {
-			return nil, err
-		}
-		if index, err = file.Values[int32](e); err != nil {
-			return nil, err
-		}
+	index, err := l.index("g_idx")
+	if err != nil {
+		return nil, err
 	}
 	if err := g.setSize(len(index)); err != nil {
 		return nil, err
+	}
+	if err := l.groupSize(g, index); err != nil {
+		return nil, err
+	}
+	return l.grouped(g)
+}
+
+// index reads the groups of inputs, nil if the file does not say them.
+func (l *loader) index(name string) ([]int32, error) {
+	if !l.has(name) {
+		return nil, nil
+	}
+	e, err := l.entry(name, 1, tensor.I32)
+	if err != nil {
+		return nil, err
+	}
+	return file.Values[int32](e)
+}
+
+// packed reads a weight of integers of compressed-tensors, with codes (n, k·bits/32).
+func (l *loader) packed() (*Weight, error) {
+	g := &groups{method: CompressedTensors, packing: kernels.Rows{}, bits: l.config.Bits, rows: true}
+	var err error
+	if g.codes, err = l.entry("weight_packed", 2, tensor.I32); err != nil {
+		return nil, err
+	}
+	e, err := l.shaped("weight_shape", []int{2}, tensor.I64, tensor.I32)
+	if err != nil {
+		return nil, err
+	}
+	shape, err := tensor.Load(l.dev, e).Float64s()
+	if err != nil {
+		return nil, err
+	}
+	count := int64(g.codes.Shape()[1]) * 32
+	g.n = g.codes.Shape()[0]
+	if k := shape[1]; k >= 1 && k <= float64(count) {
+		g.k = int(k)
+	}
+	if g.k > 0 && g.bits == 0 {
+		g.bits = int(count / int64(g.k))
+	}
+	switch {
+	case integers[g.bits] == nil || g.bits == 3:
+		return nil, unsupported("packed integers of %d bits, want 2, 4 or 8", g.bits)
+	case shape[0] != float64(g.n) || count != int64(g.k)*int64(g.bits):
+		return nil, malformed("weight_packed has shape %v for weight_shape %v of %d bits",
+			g.codes.Shape(), shape, g.bits)
+	}
+	index, err := l.index("weight_g_idx")
+	if err != nil {
+		return nil, err
+	}
+	if index != nil && len(index) != g.k {
+		return nil, malformed("weight_g_idx has %d inputs, want %d", len(index), g.k)
 	}
 	if err := l.groupSize(g, index); err != nil {
 		return nil, err
@@ -135,10 +187,13 @@ func (g *groups) setSize(k int) error {
 
 // groupSize finds out how many inputs a group has, and which are in it.
 func (l *loader) groupSize(g *groups, index []int32) (err error) {
-	if g.s, err = l.entry("scales", 2, scaleTypes...); err != nil {
+	if g.s, err = l.entry(g.scaleName(), 2, scaleTypes...); err != nil {
 		return err
 	}
 	many := g.s.Shape()[0]
+	if g.rows {
+		many = g.s.Shape()[1]
+	}
 	switch g.size = l.config.GroupSize; {
 	case g.size < -1:
 		return malformed("groups of %d inputs", g.size)
@@ -199,23 +254,14 @@ var integers = map[int]kernels.Scheme{
 // grouped makes a weight of groups: its codes lie row after row from now on, in the order of their
 // groups, and scales and zero points as the rows.
 func (l *loader) grouped(g *groups) (*Weight, error) {
-	method := GPTQ
-	if _, ok := g.packing.(kernels.Interleaved); ok {
-		method = AWQ
-	}
-	w, err := newWeight(method, integers[g.bits], g.n, g.k)
+	w, err := newWeight(g.method, integers[g.bits], g.n, g.k)
 	if err != nil {
 		return nil, err
 	}
 	if err := w.setBlocks(1, g.size); err != nil {
 		return nil, err
 	}
-	many := w.layout.Across
-	if g.s, err = l.shaped("scales", []int{many, g.n}, scaleTypes...); err != nil {
-		return nil, err
-	}
-	g.zeros, err = l.shaped("qzeros", []int{many, int(int64(g.n) * int64(g.bits) / 32)}, tensor.I32)
-	if err != nil {
+	if err := l.checkGroups(g, w.layout.Across); err != nil {
 		return nil, err
 	}
 	if g.order != nil {
@@ -229,6 +275,32 @@ func (l *loader) grouped(g *groups) (*Weight, error) {
 	return w, nil
 }
 
+// scaleName is the name of the tensor of scales.
+func (g *groups) scaleName() string {
+	if g.rows {
+		return "weight_scale"
+	}
+	return "scales"
+}
+
+// checkGroups checks the shapes of scales and zero points of so many groups.
+func (l *loader) checkGroups(g *groups, many int) (err error) {
+	scales, zero := []int{many, g.n}, []int{many, int(int64(g.n) * int64(g.bits) / 32)}
+	name := "qzeros"
+	if g.rows {
+		scales, zero = []int{g.n, many}, []int{ceil(g.n*g.bits, 32), many}
+		name = "weight_zero_point"
+	}
+	if _, err = l.shaped(g.scaleName(), scales, scaleTypes...); err != nil {
+		return err
+	}
+	if g.rows && !l.has(name) {
+		return nil
+	}
+	g.zeros, err = l.shaped(name, zero, tensor.I32)
+	return err
+}
+
 // fill brings the tensors of groups to the device and puts them into the order of rows.
 func (w *Weight) fill(d *tensor.Device, g *groups) {
 	n, k, many := w.shape[0], w.shape[1], w.layout.Across
@@ -236,16 +308,28 @@ func (w *Weight) fill(d *tensor.Device, g *groups) {
 	if w.order != nil {
 		order = w.order
 	}
-	codes, zero := words(d, g.codes), words(d, g.zeros)
+	codes := words(d, g.codes)
 	w.codes = tensor.LaunchInto(tensor.Empty(d, tensor.U32, codes.Count()), repack.of(g.packing),
 		gridOf(d, codes.Count()), codes, order, n, k, dsl.ConstInt(g.bits), g.packing)
+	free(codes)
+	if w.scales = tensor.Load(d, g.s); !g.rows {
+		w.scales = w.scales.T().Contiguous()
+	}
+	if g.zeros == nil {
+		w.bytes = tensor.From(d, slices.Repeat([]uint8{1 << (g.bits - 1)}, n*many))
+		return
+	}
+	zero := words(d, g.zeros)
 	w.bytes = tensor.LaunchInto(tensor.Empty(d, tensor.U8, n*many), zeros.of(g.packing),
 		gridOf(d, n*many), zero, n, many, g.more, dsl.ConstInt(g.bits), g.packing)
-	w.scales = tensor.Load(d, g.s).T().Contiguous()
-	for _, t := range []*tensor.Tensor{codes, zero} {
-		if t.Err() == nil {
-			_ = t.Free() // what became of it is known when the weight is read
-		}
+	free(zero)
+}
+
+// free gives the memory of a tensor back that is read no more. What went wrong is known by what was
+// made of it.
+func free(t *tensor.Tensor) {
+	if t.Err() == nil {
+		_ = t.Free()
 	}
 }
 

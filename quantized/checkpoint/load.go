@@ -17,7 +17,8 @@ import (
 // It allocates no more than a few times what the tensors have in the file.
 func Load(d *tensor.Device, set *file.Set, prefix string, c Config) (*Weight, error) {
 	if d == nil || set == nil {
-		return nil, fmt.Errorf("checkpoint: load %q: %w: no device or no file", prefix, tensor.ErrArgument)
+		return nil, fmt.Errorf("checkpoint: load %q: %w: no device or no file",
+			prefix, tensor.ErrArgument)
 	}
 	l := &loader{dev: d, set: set, prefix: prefix, config: c}
 	if prefix != "" {
@@ -57,7 +58,7 @@ func (l *loader) load() (*Weight, error) {
 			found = CompressedTensors
 		}
 	case l.has("weight_packed"):
-		return nil, unsupported("weight_packed, integers of compressed-tensors")
+		found, read = CompressedTensors, l.packed
 	case l.has("SCB"), l.has("weight.SCB"):
 		return nil, unsupported("SCB, 8-bit integers of bitsandbytes")
 	case e != nil:

@@ -183,8 +183,9 @@ func (o transposed) Backward(g, _, _ *tensor.Tensor) *tensor.Tensor {
 	return tensor.Apply1(linear(o), g)
 }
 
-// IndexedMoE is an error of kind [tensor.ErrRank]: a weight is one matrix, and not one for each expert
-// of a mixture. It is there so that a layer can have a Weight or a tensor of package quantized.
+// IndexedMoE is an error of kind [tensor.ErrRank]: a weight is one matrix, and not one for each
+// expert of a mixture. It is there so that a layer can have a Weight or a tensor of package
+// quantized.
 func (w *Weight) IndexedMoE(x, ids *tensor.Tensor) *tensor.Tensor {
 	const op = "indexed moe"
 	if err := w.Err(); err != nil {

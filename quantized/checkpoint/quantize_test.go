@@ -101,6 +101,18 @@ func TestQuantizeZeros(t *testing.T) {
 	}
 }
 
+// A number in the middle of two values gets the lower one.
+func TestQuantizeTies(t *testing.T) {
+	d, err := tensor.Open("cpu")
+	require.NoError(t, err)
+	x := make([]float32, 32)
+	x[0], x[1], x[2] = -1, (-1-0.6961928009986877)/2, (0.7229568362236023+1)/2
+	w := checkpoint.QuantizeNF4(tensor.From(d, x, 1, 32), 32, false)
+	list, err := tensor.ToSlice[float32](w.Dequantize(tensor.F32))
+	require.NoError(t, err)
+	require.Equal(t, []float32{-1, -1, 0.7229568362236023, 0}, list[:4])
+}
+
 func TestQuantizeMistakes(t *testing.T) {
 	d, err := tensor.Open("cpu")
 	require.NoError(t, err)

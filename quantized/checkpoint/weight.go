@@ -36,8 +36,8 @@ const (
 	AWQ          Method = "awq"
 	BitsAndBytes Method = "bitsandbytes"
 	FP8          Method = "fp8"
-	// CompressedTensors is the name that checkpoints of that library have for FP8, and for others
-	// that are not read.
+	// CompressedTensors is the name that checkpoints of that library have for FP8, and for integers
+	// in groups of columns or of rows.
 	CompressedTensors Method = "compressed-tensors"
 )
 

@@ -29,11 +29,11 @@ func store[F Scheme, S, T dsl.Float](out []T, i int, s []S, d *Data, l *Layout, 
 	}
 }
 
-// Rows stores the rows of a weight of n rows that ids name, as Dequantize does. An id that is none is
-// an error of the kernel.
+// Embedding stores the rows of a weight of n rows that ids name, as Dequantize does. An id that is
+// none is an error of the kernel.
 //
 //kiln:kernel
-func Rows[F Scheme, S, T dsl.Float](
+func Embedding[F Scheme, S, T dsl.Float](
 	t dsl.Thread, out []T, ids []int64, s []S, q []uint32, z []uint8, m []float32, l Layout,
 	n int, f F,
 ) {

@@ -16,15 +16,12 @@ func QuantizeCodebook(t dsl.Thread, out []uint32, absmax, x, bounds []float32, s
 			most = max(most, dsl.Abs(x[at]))
 		}
 		absmax[i] = most
-		d := max(most, 1e-38)
+		inverse := 1 / max(most, 1e-38)
 		for at := first; at < end; at += RunLen {
 			var w uint32
 			for j := range RunLen {
-				v := x[at+j] * (1 / d)
-				if end-first < size { // as the reference does
-					v = x[at+j] / d
-				}
-				w |= codeOf(max(-1, min(1, v)), bounds) << ((j ^ 1) * 4)
+				v := max(-1, min(1, x[at+j]*inverse))
+				w |= codeOf(v, bounds) << ((j ^ 1) * 4)
 			}
 			out[at/RunLen] = w
 		}
@@ -41,9 +38,9 @@ func codeOf(v float32, bounds []float32) (code uint32) {
 	return code
 }
 
-// QuantizeE4M3 stores the elements of a matrix of cols columns as E4M3, four to a word, in blocks of
-// some rows and columns, across of which are beside each other. A block has a scale, 1/448 of the
-// largest magnitude, by which its elements are divided. Each block of threads has whole blocks.
+// QuantizeE4M3 stores the elements of a matrix of cols columns as E4M3, four to a word, in blocks
+// of some rows and columns, across of which are beside each other. A block has a scale, 1/448 of
+// the largest magnitude, by which its elements are divided. Each block of threads has whole blocks.
 //
 //kiln:kernel
 func QuantizeE4M3(

@@ -2,25 +2,25 @@ package kernels
 
 import "github.com/gokiln/kiln/dsl"
 
-// Packing is how a file has the codes of a weight of n rows: as the columns of a transposed matrix.
+// Packing is how a file has the codes of a weight of n rows and k columns, in groups of columns.
 type Packing interface {
 	// Code returns the code of an element.
-	Code(q []uint32, row, col, n, bits int) uint32
-	// Zero returns the zero point of a row in a group of columns.
-	Zero(q []uint32, row, group, n, bits int) uint32
+	Code(q []uint32, row, col, n, k, bits int) uint32
+	// Zero returns the zero point of a row in a group.
+	Zero(q []uint32, row, group, n, groups, bits int) uint32
 }
 
-// Columns packs neighbouring columns of a row into words, lowest bits first, and the zero points of
-// neighbouring rows.
+// Columns packs neighbouring columns of a row into words, lowest bits first, all rows beside each
+// other, and the zero points of neighbouring rows.
 type Columns struct{}
 
 // Code is as [Packing] says. A code of 3 bits may be in two words.
-func (Columns) Code(q []uint32, row, col, n, bits int) uint32 {
+func (Columns) Code(q []uint32, row, col, n, _, bits int) uint32 {
 	return bitsAt(q, row, n, col*bits, bits)
 }
 
 // Zero is as [Packing] says.
-func (Columns) Zero(q []uint32, row, group, n, bits int) uint32 {
+func (Columns) Zero(q []uint32, row, group, n, _, bits int) uint32 {
 	return bitsAt(q, group*(n*bits>>5), 1, row*bits, bits)
 }
 
@@ -40,14 +40,28 @@ func bitsAt(q []uint32, first, step, bit, bits int) uint32 {
 type Interleaved struct{}
 
 // Code is as [Packing] says.
-func (Interleaved) Code(q []uint32, row, col, n, _ int) uint32 {
+func (Interleaved) Code(q []uint32, row, col, n, _, _ int) uint32 {
 	place := row&7>>1 | row&1<<2
 	return q[col*(n>>3)+row>>3] >> (place * 4) & 15
 }
 
 // Zero is as [Packing] says.
-func (p Interleaved) Zero(q []uint32, row, group, n, bits int) uint32 {
-	return p.Code(q, row, group, n, bits)
+func (p Interleaved) Zero(q []uint32, row, group, n, groups, bits int) uint32 {
+	return p.Code(q, row, group, n, groups, bits)
+}
+
+// Rows packs neighbouring columns of a row into words, row after row, and the zero points of
+// neighbouring rows.
+type Rows struct{}
+
+// Code is as [Packing] says.
+func (Rows) Code(q []uint32, row, col, _, k, bits int) uint32 {
+	return bitsAt(q, row*(k*bits>>5), 1, col*bits, bits)
+}
+
+// Zero is as [Packing] says.
+func (Rows) Zero(q []uint32, row, group, _, groups, bits int) uint32 {
+	return bitsAt(q, group, groups, row*bits, bits)
 }
 
 // Repack stores the codes of a weight of n rows and k columns row after row: those of 3 bits 32 at
@@ -72,7 +86,7 @@ func Repack[P Packing](
 			if len(order) > 0 {
 				col = int(order[col])
 			}
-			code := p.Code(q, row, col, n, int(bits))
+			code := p.Code(q, row, col, n, k, int(bits))
 			at, shift := j*int(bits)>>5, j*int(bits)&31
 			w[at] |= code << shift
 			if shift+int(bits) > 32 {
@@ -94,7 +108,7 @@ func Zeros[P Packing](
 	t dsl.Thread, out []uint8, q []uint32, n, groups, more int, bits dsl.ConstInt, p P,
 ) {
 	for i := t.Global(); i < len(out); i += t.GlobalSize() {
-		z := p.Zero(q, i/groups, i%groups, n, int(bits)) + uint32(more)
+		z := p.Zero(q, i/groups, i%groups, n, groups, int(bits)) + uint32(more)
 		out[i] = uint8(z & (1<<int(bits) - 1))
 	}
 }

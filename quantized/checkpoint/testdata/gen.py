@@ -19,7 +19,7 @@ import torch
 torch.manual_seed(20)
 tensors, configs = {}, {}
 NAMES = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.int32: "I32",
-         torch.uint8: "U8", torch.float8_e4m3fn: "F8_E4M3"}
+         torch.int64: "I64", torch.uint8: "U8", torch.float8_e4m3fn: "F8_E4M3"}
 
 
 def put(layer, config, want, **parts):
@@ -135,6 +135,34 @@ def fp8(layer, n, k, scales, block, key, config):
     put(layer, config, want, weight=w, **{key: scales})
 
 
+def packed(layer, bits, n, k, group, order=False, symmetric=True):
+    """Integers of compressed-tensors, packed by pack_to_int32: codes along columns, zeros along rows."""
+    size = k if group is None else group
+    groups = k // size
+    g_idx = torch.arange(k) // size
+    if order:
+        g_idx = g_idx[torch.randperm(k)]
+    codes = torch.randint(0, 2**bits, (n, k))
+    zeros = torch.full((n, groups), 2 ** (bits - 1)) if symmetric else torch.randint(0, 2**bits, (n, groups))
+    scales = scales_of(groups, n, torch.bfloat16).T.contiguous()
+    want = (codes - zeros[:, g_idx]).bfloat16() * scales[:, g_idx]
+    parts = {"weight_packed": pack(codes.T.contiguous(), bits).T.contiguous(), "weight_scale": scales,
+             "weight_shape": torch.tensor([n, k])}
+    if not symmetric:
+        short = -n % (32 // bits)
+        parts["weight_zero_point"] = pack(torch.cat([zeros, torch.zeros(short, groups, dtype=torch.int64)]), bits)
+    if order:
+        parts["weight_g_idx"] = g_idx.to(torch.int32)
+    weights = {"num_bits": bits, "type": "int", "strategy": "channel" if group is None else "group",
+               "group_size": group, "symmetric": symmetric}
+    config = {"quantization_config": {"quant_method": "compressed-tensors", "format": "pack-quantized",
+                                      "config_groups": {"group_0": {"weights": weights}}}}
+    put(layer, config, want, **parts)
+
+
+packed("packed4", 4, 12, 64, 32, symmetric=False)
+packed("packed4.order", 4, 8, 96, 32, order=True)
+packed("packed8", 8, 8, 40, None)
 for bits in (2, 3, 4, 8):
     gptq(f"gptq{bits}", bits, 32, 96, 32)
 gptq("gptq.order", 4, 24, 160, 64, order=True, v2=True)
@@ -165,7 +193,7 @@ fp8("fp8.one", 8, 32, torch.rand(1) * 0.01, [8, 32], "weight_scale", compressed(
 
 header, data = {"__metadata__": {k: json.dumps(v) for k, v in configs.items()}}, b""
 for name, t in tensors.items():
-    raw = bytes(t.contiguous().view(torch.uint8).flatten().tolist())
+    raw = bytes(t.flatten().clone().view(torch.uint8).tolist())
     header[name] = {"dtype": NAMES[t.dtype], "shape": list(t.shape), "data_offsets": [len(data), len(data) + len(raw)]}
     data += raw
 text = json.dumps(header, separators=(",", ":")).encode()
