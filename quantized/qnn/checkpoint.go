@@ -24,11 +24,12 @@ type weights struct {
 // parts are the tensors of a weight behind the name of its layer, but for those of bitsandbytes.
 var parts = []string{
 	"qweight", "qzeros", "scales", "g_idx", "weight_scale", "weight_scale_inv", "input_scale",
+	"weight_packed", "weight_shape", "weight_zero_point", "weight_g_idx",
 }
 
 // Checkpoint is the tensors of quantized checkpoints in safetensors files, as [nn.File] has them,
-// for [nn.Load]: what package checkpoint reads, GPTQ, AWQ, bitsandbytes and FP8, is one tensor with
-// the name of the layer and "weight". Parameters get it as it is, see [nn.Param.SetQuantized]. A
+// for [nn.Load]: what package checkpoint reads, such as GPTQ and FP8, is one tensor with the name of
+// the layer and "weight". Parameters get it as it is, see [nn.Param.SetQuantized]. A
 // part of it is an error of kind [checkpoint.ErrUnsupported].
 func Checkpoint(set *file.Set, c checkpoint.Config) nn.QuantizedSource {
 	w := weights{Source: nn.File(set), set: set, config: c, layers: map[string]string{}}
@@ -53,8 +54,10 @@ func (w weights) layer(name string) (string, bool) {
 	if layer, _, ok := strings.Cut(name, "weight.quant_state."); ok {
 		return layer, true
 	}
-	if layer, ok := strings.CutSuffix(name, "qweight"); ok {
-		return layer, true
+	for _, codes := range []string{"qweight", "weight_packed"} {
+		if layer, ok := strings.CutSuffix(name, codes); ok {
+			return layer, true
+		}
 	}
 	layer, ok := strings.CutSuffix(name, "weight")
 	if !ok {

@@ -106,3 +106,24 @@ func TestCheckpointNames(t *testing.T) {
 	require.ErrorIs(t, err, checkpoint.ErrFormat)
 	require.ErrorContains(t, err, `"a"`)
 }
+
+// TestPacked finds the tensors of packed integers and takes them for one weight.
+func TestPacked(t *testing.T) {
+	d, err := tensor.Open("cpu")
+	require.NoError(t, err)
+	set := file.NewSet()
+	for name, x := range map[string]*tensor.Tensor{
+		"up.weight_packed": tensor.Zeros(d, tensor.I32, 8, 4), "up.weight_shape": tensor.From(d, []int64{8, 32}),
+		"up.weight_scale": tensor.Ones(d, tensor.F16, 8, 1), "up.weight_zero_point": tensor.Zeros(d, tensor.I32, 1, 1),
+		"up.weight_g_idx": tensor.Zeros(d, tensor.I32, 32), "up.bias": tensor.Zeros(d, tensor.F16, 8),
+	} {
+		e, err := x.Entry(name)
+		require.NoError(t, err)
+		require.NoError(t, set.Add(e))
+	}
+	from := qnn.Checkpoint(set, checkpoint.Config{})
+	require.Equal(t, []string{"up.bias", "up.weight"}, from.Names())
+	q, err := from.Quantized(d, "up.weight", nn.Shard{})
+	require.NoError(t, err)
+	require.Equal(t, tensor.Shape{8, 32}, q.Shape())
+}
