@@ -24,7 +24,8 @@ var (
 //
 // Few products, up to 8 of each expert on average, are of the blocks as they are. For more of them
 // tokens are sorted by expert on the device, and weights dequantized for one grouped product: see
-// [tensor.Tensor.GroupedMatMul]. Rounding is as for [Tensor.Linear]. Nothing waits for the ids.
+// [tensor.Tensor.GroupedMatMul]. Values of the weights are those of float32 for few products, and
+// rounded to the type of x for many. Nothing waits for the ids.
 //
 // The gradient with respect to x is of products with the dequantized weights, which have none.
 func (q *Tensor) IndexedMoE(x, ids *tensor.Tensor) *tensor.Tensor {
