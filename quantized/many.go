@@ -3,6 +3,7 @@ package quantized
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/dsl/tile"
@@ -84,9 +85,14 @@ func blockTiles(c tile.Config, most int) ops.Strategy[manyProblem] {
 	}
 }
 
+// mostBytes is the size of a weight up to which kernels count its bytes in 31 bits; tests lower it.
+var mostBytes = math.MaxInt32
+
 // suits returns why a configuration cannot be used, nil if it can.
 func (p *manyProblem) suits(c *tile.Config) error {
 	switch {
+	case p.q.data.Count() > mostBytes:
+		return fmt.Errorf("%w: blocks of %d bytes, tiles are for at most %d", jit.ErrUnsupported, p.q.data.Count(), mostBytes)
 	case p.rows == 0 || bool(c.Bulk) && !p.bulk:
 		return fmt.Errorf("%w: %s has no such matrix instruction for %v", jit.ErrUnsupported, p.info.Name, p.x.DType())
 	case p.q.shape[0] < int(c.N):

@@ -96,6 +96,12 @@ func TestLinearStrategyErrors(t *testing.T) {
 	w := quantized.Quantize(tensor.Randn(d, tensor.F32, 0, 1, 4, 64), format.Q8_0)
 	x := tensor.Randn(d, tensor.F32, 0, 1, 9, 64)
 	require.ErrorIs(t, w.LinearBy(quantized.LinearStrategies()[0], x).Err(), jit.ErrUnsupported)
+	require.ErrorContains(t, w.LinearBy(quantized.LinearStrategies()[0], x).Err(), "no such matrix instruction")
+	end := quantized.SetMostBytes(4*68 - 1)
+	err = w.LinearBy(quantized.LinearStrategies()[0], x).Err()
+	end()
+	require.ErrorIs(t, err, jit.ErrUnsupported)
+	require.ErrorContains(t, err, "blocks of 272 bytes, tiles are for at most 271")
 	require.ErrorContains(t, w.LinearBy("fast", x).Err(), `there is no strategy "fast"`)
 	require.NoError(t, w.LinearBy("dequantized weight", x).Err())
 }

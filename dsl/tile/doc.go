@@ -28,6 +28,9 @@
 // [Each] goes over several tiles. On devices with bulk copies (TMA) it has some warps copy for the
 // others, if the factors have tensor maps, and [Store] stores results in that way.
 //
+// [EachFilled] does so for a factor B of which a function makes the elements, as of a matrix that is
+// quantized: threads store them in shared memory while others multiply.
+//
 // What a kernel makes of sums before it stores them, its epilogue, is the function that EachPair or
 // Store gets. For gated linear units a tile has columns of two factors (Factor.Gated), of which
 // [EachGated] and [StoreGated] give both sums of an element.

@@ -39,7 +39,8 @@ func MatMul[F format.Block, O dsl.Float, T dsl.F16 | dsl.BF16](
 ) {
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	d := format.Data{B: b, H: h, W: w}
-	line := p.K / f.Elems()
+	runs := uint32(f.Elems() / format.RunLen)
+	line := uint32(p.K / f.Elems()) // indices of bytes have 31 bits
 	at := func(i int) (row, col, part int) {
 		i, row = p.Down.DivMod(i)
 		part, col = p.Across.DivMod(i)
@@ -52,18 +53,18 @@ func MatMul[F format.Block, O dsl.Float, T dsl.F16 | dsl.BF16](
 		return a, col, from, min(p.Part, p.K-from)
 	}, func(row, k int, words []uint32, at int) {
 		inside := k < p.K
-		k = min(k, p.K-format.RunLen)
-		block := p.First + row*line + k/f.Elems()
-		r := f.Run(d, block*f.Bytes(), k%f.Elems()/format.RunLen)
+		i := uint32(min(k, p.K-format.RunLen)) / format.RunLen
+		block := uint32(p.First) + uint32(row)*line + i/runs
+		r := f.Run(d, int(block*uint32(f.Bytes())&math.MaxInt32), int(i%runs))
 		if !inside {
-			r.D, r.M = 0, 0
+			r.D, r.M = 0, math.Float32frombits(1<<31) // -0 as in formats without minimum, for which it is no instruction
 		}
 		words[at], words[at+1] = r.Q[0], r.Q[1]
 		words[at+2], words[at+3] = math.Float32bits(r.D), math.Float32bits(r.M)
 	}, func(words []uint32, at int, chunk []T) {
 		r := format.Run{Q: [2]uint32{words[at], words[at+1]}, D: math.Float32frombits(words[at+2]), M: math.Float32frombits(words[at+3])}
 		for j := range format.RunLen {
-			chunk[j] = dsl.To[T](r.At(j))
+			chunk[j] = dsl.To[T](float32(r.D*number(r.Q[j/4], j%4)) + r.M)
 		}
 	}, func(i int, sums []float32) {
 		row, col, part := at(i)
@@ -90,3 +91,9 @@ func MatMul[F format.Block, O dsl.Float, T dsl.F16 | dsl.BF16](
 }
 
 func mulAdd(a, b, c float32) float32 { return dsl.FMA(a, b, c) }
+
+// number is byte i of a word, which is signed: what takes 128 and 2²³ from a number with that byte as
+// the lowest bits of its fraction is faster than a conversion.
+func number(word uint32, i int) float32 {
+	return math.Float32frombits(dsl.Permute(word^0x80808080, 0x4B000000, 0x7440|uint32(i))) - (1<<23 + 128)
+}
