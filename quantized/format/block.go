@@ -25,6 +25,12 @@ type Block interface {
 	Bytes() int
 	// Run reads elements RunLen·r to RunLen·r+7 of the block that begins at byte at of d.
 	Run(d Data, at, r int) Run
+	// Scales is how many scales a [Part] has: 1, or 2 for a half each.
+	Scales() int
+	// HasMin reports whether M of a [Part] may be other than 0.
+	HasMin() bool
+	// Part reads elements PartLen·p to PartLen·p+31 of the block that begins at byte at of d.
+	Part(d Data, at, p int) Part
 }
 
 // Run is eight neighbouring elements of a block: element j is D·Q[j] + M, with both operations
@@ -55,6 +61,8 @@ type Data struct {
 	B []uint8
 	H []uint16
 	W []uint32
+
+	Shifts bool // bytes of two words are picked by shifts, which take less than dsl.Permute on CPUs
 }
 
 // U8 returns the byte at i.

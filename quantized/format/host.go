@@ -14,9 +14,9 @@ func DataOf(b []byte) Data {
 	n := len(b) / 4
 	p := unsafe.Pointer(unsafe.SliceData(b))
 	if uintptr(p)%4 == 0 && littleEndian {
-		return Data{b, unsafe.Slice((*uint16)(p), len(b)/2), unsafe.Slice((*uint32)(p), n)}
+		return Data{B: b, H: unsafe.Slice((*uint16)(p), len(b)/2), W: unsafe.Slice((*uint32)(p), n)}
 	}
-	d := Data{b, make([]uint16, len(b)/2), make([]uint32, n)}
+	d := Data{B: b, H: make([]uint16, len(b)/2), W: make([]uint32, n)}
 	for i := range d.H {
 		d.H[i] = binary.LittleEndian.Uint16(b[2*i:])
 	}

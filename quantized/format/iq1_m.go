@@ -32,6 +32,17 @@ func (BlockIQ1_M) Run(d Data, at, r int) Run {
 	return shifted(uint32(gridIQ1_S[i]), h>>3&1, dsl.F32(dsl.F16(uint16(half)))*float32(2*scale+1))
 }
 
+// Scales is 2.
+func (BlockIQ1_M) Scales() int { return 2 }
+
+// HasMin is false.
+func (BlockIQ1_M) HasMin() bool { return false }
+
+// Part is as [Block] says.
+func (f BlockIQ1_M) Part(d Data, at, p int) Part {
+	return joined(f.Run(d, at, 4*p), f.Run(d, at, 4*p+1), f.Run(d, at, 4*p+2), f.Run(d, at, 4*p+3))
+}
+
 // QuantizeHost divides each group into three levels in the best way there is, with δ of its own for
 // each eight elements, and searches the code book for them, with importance or without.
 func (BlockIQ1_M) QuantizeHost(out []uint8, x, importance []float32) {

@@ -24,6 +24,17 @@ func (BlockIQ1_S) Run(d Data, at, r int) Run {
 	return shifted(uint32(gridIQ1_S[i]), h>>15, d.F16(at)*float32(h>>12&7*2+1))
 }
 
+// Scales is 1.
+func (BlockIQ1_S) Scales() int { return 1 }
+
+// HasMin is false.
+func (BlockIQ1_S) HasMin() bool { return false }
+
+// Part is as [Block] says.
+func (f BlockIQ1_S) Part(d Data, at, p int) Part {
+	return joined(f.Run(d, at, 4*p), f.Run(d, at, 4*p+1), f.Run(d, at, 4*p+2), f.Run(d, at, 4*p+3))
+}
+
 // shifted is a run of the values that a code of 8 times 2 bits stands for, plus ⅛, or less ⅛ where
 // negative is 1. All are multiples of ⅛, of which a run holds how many.
 func shifted(code, negative uint32, d float32) Run {

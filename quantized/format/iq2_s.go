@@ -26,6 +26,17 @@ func (BlockIQ2_S) Run(d Data, at, r int) Run {
 	return signed2(uint32(gridIQ2_S[i]), d.U8(at+34+r), scaleIQ2(&d, at, at+74, r))
 }
 
+// Scales is 2.
+func (BlockIQ2_S) Scales() int { return 2 }
+
+// HasMin is false.
+func (BlockIQ2_S) HasMin() bool { return false }
+
+// Part is as [Block] says.
+func (f BlockIQ2_S) Part(d Data, at, p int) Part {
+	return joined(f.Run(d, at, 4*p), f.Run(d, at, 4*p+1), f.Run(d, at, 4*p+2), f.Run(d, at, 4*p+3))
+}
+
 // QuantizeHost searches the code book for each group, with importance or without.
 func (BlockIQ2_S) QuantizeHost(out []uint8, x, importance []float32) {
 	s := bookSearch{book: bookIQ2_S(), steps: 9, each: 0.1, least: 1e-8}

@@ -24,6 +24,17 @@ func (BlockIQ2_XS) Run(d Data, at, r int) Run {
 	return signed2(uint32(gridIQ2_XS[q&511]), evenSigns(q>>9), scaleIQ2(&d, at, at+66, r))
 }
 
+// Scales is 2.
+func (BlockIQ2_XS) Scales() int { return 2 }
+
+// HasMin is false.
+func (BlockIQ2_XS) HasMin() bool { return false }
+
+// Part is as [Block] says.
+func (f BlockIQ2_XS) Part(d Data, at, p int) Part {
+	return joined(f.Run(d, at, 4*p), f.Run(d, at, 4*p+1), f.Run(d, at, 4*p+2), f.Run(d, at, 4*p+3))
+}
+
 // scaleIQ2 is the scale of run r, with those of 4 bits at i, of the block at at.
 func scaleIQ2(d *Data, at, i, r int) float32 {
 	s := d.U8(i+r>>2) >> (r >> 1 & 1 * 4) & 15

@@ -29,6 +29,17 @@ func (BlockIQ2_XXS) Run(d Data, at, r int) Run {
 	return signed2(code, evenSigns(high>>(7*l)), d.F16(at)*(0.5+float32(high>>28))*0.25)
 }
 
+// Scales is 1.
+func (BlockIQ2_XXS) Scales() int { return 1 }
+
+// HasMin is false.
+func (BlockIQ2_XXS) HasMin() bool { return false }
+
+// Part is as [Block] says.
+func (f BlockIQ2_XXS) Part(d Data, at, p int) Part {
+	return joined(f.Run(d, at, 4*p), f.Run(d, at, 4*p+1), f.Run(d, at, 4*p+2), f.Run(d, at, 4*p+3))
+}
+
 // evenSigns are the 8 signs that the lowest 7 bits stand for: an even number of them is set.
 func evenSigns(x uint32) uint32 {
 	x &= 127

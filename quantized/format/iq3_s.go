@@ -31,6 +31,17 @@ func (BlockIQ3_S) Run(d Data, at, r int) Run {
 	return scaled(negateBytes(lo, signs), negateBytes(hi, signs>>4), d.F16(at)*float32(2*s+1))
 }
 
+// Scales is 1.
+func (BlockIQ3_S) Scales() int { return 1 }
+
+// HasMin is false.
+func (BlockIQ3_S) HasMin() bool { return false }
+
+// Part is as [Block] says.
+func (f BlockIQ3_S) Part(d Data, at, p int) Part {
+	return joined(f.Run(d, at, 4*p), f.Run(d, at, 4*p+1), f.Run(d, at, 4*p+2), f.Run(d, at, 4*p+3))
+}
+
 // QuantizeHost searches the code book for each group, with importance or without. As in the reference,
 // the indices and signs of a group of zeros are left out, so that those of later groups of the block
 // move forward, where nothing but their bits of qh belongs to them: blocks of which a part is zeros

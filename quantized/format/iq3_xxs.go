@@ -28,6 +28,17 @@ func (BlockIQ3_XXS) Run(d Data, at, r int) Run {
 	return scaled(lo, hi, d.F16(at)*(0.5+float32(high>>28))*0.5)
 }
 
+// Scales is 1.
+func (BlockIQ3_XXS) Scales() int { return 1 }
+
+// HasMin is false.
+func (BlockIQ3_XXS) HasMin() bool { return false }
+
+// Part is as [Block] says.
+func (f BlockIQ3_XXS) Part(d Data, at, p int) Part {
+	return joined(f.Run(d, at, 4*p), f.Run(d, at, 4*p+1), f.Run(d, at, 4*p+2), f.Run(d, at, 4*p+3))
+}
+
 // values3 are the values that a code of 4 times 3 bits stands for: 4, 12, … 52 and 62.
 func values3(code uint32) uint32 {
 	x := spreadTriples(code)

@@ -21,9 +21,25 @@ func (BlockIQ4_NL) Run(d Data, at, r int) Run {
 	return scaled(valuesIQ4(lo), valuesIQ4(hi), d.F16(at))
 }
 
+// Scales is 1.
+func (BlockIQ4_NL) Scales() int { return 1 }
+
+// HasMin is false.
+func (BlockIQ4_NL) HasMin() bool { return false }
+
+// Part is as [Block] says.
+func (BlockIQ4_NL) Part(d Data, at, p int) Part {
+	return plain(valuesOfIQ4(d.quad2(at+2)), d.F16(at))
+}
+
 // valuesIQ4 looks up the values of four elements.
 func valuesIQ4(w uint32) uint32 {
 	return lookup(w, wordIQ4_0, wordIQ4_1, wordIQ4_2, wordIQ4_3)
+}
+
+// valuesOfIQ4 looks up the values of the nibbles of 16 bytes.
+func valuesOfIQ4(w [4]uint32) [8]uint32 {
+	return lookupNibbles(w, wordIQ4_0, wordIQ4_1, wordIQ4_2, wordIQ4_3)
 }
 
 // QuantizeFast takes the element of the largest magnitude to the first value, and then the scale

@@ -25,6 +25,18 @@ func (BlockIQ4_XS) Run(d Data, at, r int) Run {
 	return scaled(valuesIQ4(lo), valuesIQ4(hi), d.F16(at)*float32(int32(scale)-32))
 }
 
+// Scales is 1.
+func (BlockIQ4_XS) Scales() int { return 1 }
+
+// HasMin is false.
+func (BlockIQ4_XS) HasMin() bool { return false }
+
+// Part is as [Block] says.
+func (BlockIQ4_XS) Part(d Data, at, p int) Part {
+	scale := d.U8(at+4+p>>1)>>(uint32(p)&1*4)&15 | d.U16(at+2)>>(uint32(p)*2)&3<<4
+	return plain(valuesOfIQ4(d.quad4(at+8+p*16)), d.F16(at)*float32(int32(scale)-32))
+}
+
 // Quantize searches for the scale of each group as [BlockIQ4_NL.Quantize] does.
 func (BlockIQ4_XS) Quantize(out []uint8, x []float32) { quantizeIQ4XS(out, x, x[:0]) }
 

@@ -28,6 +28,17 @@ func (BlockMXFP4) Run(d Data, at, r int) Run {
 	return scaled(valuesE2M1(lo), valuesE2M1(hi), halfE8M0(d.U8(at)))
 }
 
+// Scales is 1.
+func (BlockMXFP4) Scales() int { return 1 }
+
+// HasMin is false.
+func (BlockMXFP4) HasMin() bool { return false }
+
+// Part is as [Block] says.
+func (BlockMXFP4) Part(d Data, at, p int) Part {
+	return plain(valuesOfE2M1(d.quad1(at+1)), halfE8M0(d.U8(at)))
+}
+
 // halfE8M0 is 2^(e-128), which is a denormal number for the two smallest e.
 func halfE8M0(e uint32) float32 {
 	if e < 2 {
@@ -39,6 +50,11 @@ func halfE8M0(e uint32) float32 {
 // valuesE2M1 looks up twice the values of four elements.
 func valuesE2M1(w uint32) uint32 {
 	return lookup(w, wordMXFP4_0, wordMXFP4_1, wordMXFP4_2, wordMXFP4_3)
+}
+
+// valuesOfE2M1 looks up twice the values of the nibbles of 16 bytes.
+func valuesOfE2M1(w [4]uint32) [8]uint32 {
+	return lookupNibbles(w, wordMXFP4_0, wordMXFP4_1, wordMXFP4_2, wordMXFP4_3)
 }
 
 // Quantize takes the power of two two below the largest magnitude, and the nearest value of each

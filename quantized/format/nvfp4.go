@@ -25,6 +25,22 @@ func (BlockNVFP4) Run(d Data, at, r int) Run {
 	return scaled(valuesE2M1(lo), valuesE2M1(hi), halfE4M3(d.U8(at+r>>1)))
 }
 
+// Scales is 2.
+func (BlockNVFP4) Scales() int { return 2 }
+
+// HasMin is false.
+func (BlockNVFP4) HasMin() bool { return false }
+
+// Part is as [Block] says.
+func (BlockNVFP4) Part(d Data, at, p int) Part {
+	v := valuesOfE2M1(d.quad4(at + 4 + p*16))
+	s := d.U16(at + 2*p)
+	return Part{
+		Q: [8]uint32{v[0], v[1], v[4], v[5], v[2], v[3], v[6], v[7]},
+		D: [2]float32{halfE4M3(s & 255), halfE4M3(s >> 8)},
+	}
+}
+
 // halfE4M3 is half of a scale. The bits are put where float32 has them; the product corrects the
 // exponent, of denormal numbers too.
 func halfE4M3(b uint32) float32 {

@@ -21,6 +21,22 @@ func (BlockQ1_0) Run(d Data, at, r int) Run {
 	return scaled(lessBytes(lo, 1), lessBytes(hi, 1), d.F16(at))
 }
 
+// Scales is 1.
+func (BlockQ1_0) Scales() int { return 1 }
+
+// HasMin is true.
+func (BlockQ1_0) HasMin() bool { return true }
+
+// Part is as [Block] says.
+func (BlockQ1_0) Part(d Data, at, p int) Part {
+	w := d.U32Of16(at + 2 + 4*p)
+	var q [8]uint32
+	for j := range 8 {
+		q[j] = spreadBits(w>>(4*j)) << 1
+	}
+	return less(q, d.F16(at), 1)
+}
+
 // Quantize takes the mean of the magnitudes as scale.
 func (BlockQ1_0) Quantize(out []uint8, x []float32) {
 	var sum float32

@@ -20,6 +20,24 @@ func (BlockQ2_0) Run(d Data, at, r int) Run {
 	return scaled(lessBytes(spreadPairs(q), 1), lessBytes(spreadPairs(q>>8), 1), d.F16(at))
 }
 
+// Scales is 1.
+func (BlockQ2_0) Scales() int { return 1 }
+
+// HasMin is true.
+func (BlockQ2_0) HasMin() bool { return true }
+
+// Part is as [Block] says.
+func (BlockQ2_0) Part(d Data, at, p int) Part {
+	var q [8]uint32
+	for j := range 2 {
+		w := d.U32Of16(at + 2 + 8*p + 4*j)
+		for i := range 4 {
+			q[4*j+i] = spreadPairs(w >> (8 * i))
+		}
+	}
+	return less(q, d.F16(at), 1)
+}
+
 // Quantize takes the largest magnitude to 1.
 func (BlockQ2_0) Quantize(out []uint8, x []float32) {
 	d := abs(extreme(x))

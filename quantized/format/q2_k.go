@@ -25,6 +25,23 @@ func (BlockQ2_K) Run(d Data, at, r int) Run {
 	return Run{[2]uint32{lo, hi}, d.F16(at+80) * float32(s&15), -m}
 }
 
+// Scales is 2.
+func (BlockQ2_K) Scales() int { return 2 }
+
+// HasMin is true.
+func (BlockQ2_K) HasMin() bool { return true }
+
+// Part is as [Block] says.
+func (BlockQ2_K) Part(d Data, at, p int) Part {
+	s := d.U16(at + 2*p)
+	scale, low := d.F16(at+80), d.F16(at+82)
+	return Part{
+		onePair(d.octet4(at+16+p>>2*32), uint32(p)&3*2),
+		[2]float32{scale * float32(s&15), scale * float32(s>>8&15)},
+		[2]float32{-low * float32(s>>4&15), -low * float32(s>>12)},
+	}
+}
+
 // pairsAt is the first of the eight bytes that hold run r of 256 elements of 2 bits.
 func pairsAt(r int) int { return r>>4*32 + r&3*8 }
 

@@ -28,6 +28,22 @@ func (BlockQ3_K) Run(d Data, at, r int) Run {
 	return scaled(lessBytes(lo, 4), lessBytes(hi, 4), scale)
 }
 
+// Scales is 2.
+func (BlockQ3_K) Scales() int { return 2 }
+
+// HasMin is true.
+func (BlockQ3_K) HasMin() bool { return true }
+
+// Part is as [Block] says.
+func (BlockQ3_K) Part(d Data, at, p int) Part {
+	q := onePair(d.octet2(at+32+p>>2*32), uint32(p)&3*2)
+	q = addBits(q, d.octet2(at), ones, p, 2)
+	scale := d.F16(at + 108)
+	a := scale * float32(int32(scaleQ3K(&d, at+96, 2*p))-32)
+	b := scale * float32(int32(scaleQ3K(&d, at+96, 2*p+1))-32)
+	return Part{q, [2]float32{a, b}, [2]float32{-4 * a, -4 * b}}
+}
+
 // scaleQ3K is scale j of the 12 bytes at i.
 func scaleQ3K(d *Data, i, j int) uint32 {
 	return d.U8(i+j&7)>>(j>>3*4)&15 | d.U8(i+8+j&3)>>(j>>2*2)&3<<4

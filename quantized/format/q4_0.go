@@ -20,6 +20,17 @@ func (BlockQ4_0) Run(d Data, at, r int) Run {
 	return scaled(lessBytes(lo, 8), lessBytes(hi, 8), d.F16(at))
 }
 
+// Scales is 1.
+func (BlockQ4_0) Scales() int { return 1 }
+
+// HasMin is true.
+func (BlockQ4_0) HasMin() bool { return true }
+
+// Part is as [Block] says.
+func (BlockQ4_0) Part(d Data, at, p int) Part {
+	return less(nibbles(d.quad2(at+2)), d.F16(at), 8)
+}
+
 // nibbles16 returns run r of 32 nibbles in 16 bytes at an even i: first those that are low.
 func nibbles16(d *Data, i, r int) (lo, hi uint32) {
 	i += r & 1 * 8

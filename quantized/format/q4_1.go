@@ -20,6 +20,17 @@ func (BlockQ4_1) Run(d Data, at, r int) Run {
 	return Run{[2]uint32{lo, hi}, d.F16(at), d.F16(at + 2)}
 }
 
+// Scales is 1.
+func (BlockQ4_1) Scales() int { return 1 }
+
+// HasMin is true.
+func (BlockQ4_1) HasMin() bool { return true }
+
+// Part is as [Block] says.
+func (BlockQ4_1) Part(d Data, at, p int) Part {
+	return Part{nibbles(d.quad4(at + 4)), [2]float32{d.F16(at)}, [2]float32{d.F16(at + 2)}}
+}
+
 // Quantize takes the smallest element to 0 and the largest to 15.
 func (BlockQ4_1) Quantize(out []uint8, x []float32) {
 	var q [32]uint8

@@ -23,6 +23,17 @@ func (BlockQ4_K) Run(d Data, at, r int) Run {
 	return affineK(&d, at, r>>2, lo, hi)
 }
 
+// Scales is 1.
+func (BlockQ4_K) Scales() int { return 1 }
+
+// HasMin is true.
+func (BlockQ4_K) HasMin() bool { return true }
+
+// Part is as [Block] says.
+func (BlockQ4_K) Part(d Data, at, p int) Part {
+	return partK(&d, at, p, oneNibble(d.octet16(at+16+p>>1*32), uint32(p)&1*4))
+}
+
 // nibblesK is run r of 256 nibbles at i, a multiple of 4, in groups of 32 as those of Q4_K.
 func nibblesK(d *Data, i, r int) (lo, hi uint32) {
 	i += r>>3*32 + r&3*8
@@ -47,6 +58,18 @@ func scaleMin(d *Data, i, j int) (scale, low uint32) {
 	}
 	c := d.U8(i + 8 + j&3)
 	return c&15 | a>>6<<4, c>>4 | b>>6<<4
+}
+
+// partK is part p of a block at i that begins with d, dmin and the scales in 16 bytes.
+func partK(d *Data, i, p int, q [8]uint32) Part {
+	h := d.quad16(i)
+	shift := uint32(p) & 3 * 8
+	a, b, c := h[1]>>shift, h[2]>>shift, h[3]>>shift
+	scale, low := a&63, b&63
+	if p >= 4 {
+		scale, low = c&15|a>>2&0x30, c>>4&15|b>>2&0x30
+	}
+	return Part{q, [2]float32{half(h[0]) * float32(scale)}, [2]float32{-half(h[0]>>16) * float32(low)}}
 }
 
 // Quantize searches for the scale and the minimum of each group with the smallest weighted error.

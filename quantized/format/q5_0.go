@@ -24,6 +24,17 @@ func (BlockQ5_0) Run(d Data, at, r int) Run {
 	return scaled(lessBytes(lo, 16), lessBytes(hi, 16), d.F16(at))
 }
 
+// Scales is 1.
+func (BlockQ5_0) Scales() int { return 1 }
+
+// HasMin is true.
+func (BlockQ5_0) HasMin() bool { return true }
+
+// Part is as [Block] says.
+func (BlockQ5_0) Part(d Data, at, p int) Part {
+	return less(addTops(nibbles(d.quad2(at+6)), d.U32Of16(at+2)), d.F16(at), 16)
+}
+
 // Quantize takes the element of the largest magnitude to -16.
 func (BlockQ5_0) Quantize(out []uint8, x []float32) {
 	d := extreme(x) / -16

@@ -24,6 +24,18 @@ func (BlockQ5_1) Run(d Data, at, r int) Run {
 	return Run{[2]uint32{lo, hi}, d.F16(at), d.F16(at + 2)}
 }
 
+// Scales is 1.
+func (BlockQ5_1) Scales() int { return 1 }
+
+// HasMin is true.
+func (BlockQ5_1) HasMin() bool { return true }
+
+// Part is as [Block] says.
+func (BlockQ5_1) Part(d Data, at, p int) Part {
+	q := addTops(nibbles(d.quad4(at+8)), d.U32(at+4))
+	return Part{q, [2]float32{d.F16(at)}, [2]float32{d.F16(at + 2)}}
+}
+
 // Quantize takes the smallest element to 0 and the largest to 31.
 func (BlockQ5_1) Quantize(out []uint8, x []float32) {
 	var q [32]uint8

@@ -25,6 +25,18 @@ func (BlockQ5_K) Run(d Data, at, r int) Run {
 	return affineK(&d, at, r>>2, lo, hi)
 }
 
+// Scales is 1.
+func (BlockQ5_K) Scales() int { return 1 }
+
+// HasMin is true.
+func (BlockQ5_K) HasMin() bool { return true }
+
+// Part is as [Block] says.
+func (BlockQ5_K) Part(d Data, at, p int) Part {
+	q := oneNibble(d.octet16(at+48+p>>1*32), uint32(p)&1*4)
+	return partK(&d, at, p, addBits(q, d.octet16(at+16), ones, p, 4))
+}
+
 // Quantize searches for the scale and the minimum of each group with the smallest weighted error.
 func (BlockQ5_K) Quantize(out []uint8, x []float32) {
 	var q [256]uint8

@@ -26,6 +26,21 @@ func (BlockQ6_K) Run(d Data, at, r int) Run {
 	return scaled(lessBytes(lo|lo2<<4, 32), lessBytes(hi|hi2<<4, 32), scale)
 }
 
+// Scales is 2.
+func (BlockQ6_K) Scales() int { return 2 }
+
+// HasMin is true.
+func (BlockQ6_K) HasMin() bool { return true }
+
+// Part is as [Block] says.
+func (BlockQ6_K) Part(d Data, at, p int) Part {
+	q := oneNibble(d.octet2(at+p>>2*64+p&1*32), uint32(p)>>1&1*4)
+	q = addBits(q, d.octet2(at+128+p>>2*32), 3*ones, p&3*2, 4)
+	scale, s := d.F16(at+208), d.U16(at+192+2*p)
+	a, b := scale*float32(int8(s)), scale*float32(int8(s>>8))
+	return Part{q, [2]float32{a, b}, [2]float32{-32 * a, -32 * b}}
+}
+
 // Quantize searches for the scale of each group with the smallest error weighted by squares.
 func (BlockQ6_K) Quantize(out []uint8, x []float32) { quantizeQ6K(out, x, x[:0]) }
 

@@ -20,6 +20,17 @@ func (BlockQ8_0) Run(d Data, at, r int) Run {
 	return scaled(d.U32Of16(i), d.U32Of16(i+4), d.F16(at))
 }
 
+// Scales is 1.
+func (BlockQ8_0) Scales() int { return 1 }
+
+// HasMin is false.
+func (BlockQ8_0) HasMin() bool { return false }
+
+// Part is as [Block] says.
+func (BlockQ8_0) Part(d Data, at, p int) Part {
+	return plain(d.octet2(at+2), d.F16(at))
+}
+
 // Quantize takes the largest magnitude to 127.
 func (BlockQ8_0) Quantize(out []uint8, x []float32) {
 	d := abs(extreme(x)) / 127

@@ -21,6 +21,17 @@ func (BlockQ8_1) Run(d Data, at, r int) Run {
 	return scaled(d.U32(i), d.U32(i+4), d.F16(at))
 }
 
+// Scales is 1.
+func (BlockQ8_1) Scales() int { return 1 }
+
+// HasMin is false.
+func (BlockQ8_1) HasMin() bool { return false }
+
+// Part is as [Block] says.
+func (BlockQ8_1) Part(d Data, at, p int) Part {
+	return plain(d.octet4(at+4), d.F16(at))
+}
+
 // Quantize takes the largest magnitude to 127.
 func (BlockQ8_1) Quantize(out []uint8, x []float32) {
 	d := abs(extreme(x)) / 127

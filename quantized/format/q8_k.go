@@ -23,6 +23,17 @@ func (BlockQ8_K) Run(d Data, at, r int) Run {
 	return scaled(d.U32(i), d.U32(i+4), math.Float32frombits(d.U32(at)))
 }
 
+// Scales is 1.
+func (BlockQ8_K) Scales() int { return 1 }
+
+// HasMin is false.
+func (BlockQ8_K) HasMin() bool { return false }
+
+// Part is as [Block] says.
+func (BlockQ8_K) Part(d Data, at, p int) Part {
+	return plain(d.octet4(at+4+p*32), math.Float32frombits(d.U32(at)))
+}
+
 // Quantize takes the element of the largest magnitude to -127.
 func (BlockQ8_K) Quantize(out []uint8, x []float32) {
 	most := extreme(x)

@@ -33,6 +33,17 @@ func (BlockTQ1_0) Run(d Data, at, r int) Run {
 	return scaled(lessBytes(lo, 1), lessBytes(hi, 1), d.F16(at+52))
 }
 
+// Scales is 1.
+func (BlockTQ1_0) Scales() int { return 1 }
+
+// HasMin is false.
+func (BlockTQ1_0) HasMin() bool { return false }
+
+// Part is as [Block] says.
+func (f BlockTQ1_0) Part(d Data, at, p int) Part {
+	return joined(f.Run(d, at, 4*p), f.Run(d, at, 4*p+1), f.Run(d, at, 4*p+2), f.Run(d, at, 4*p+3))
+}
+
 // digits returns digit n of four bytes.
 func digits(w uint32, n int) uint32 {
 	const even = 0x00FF00FF // 16 bits for each byte

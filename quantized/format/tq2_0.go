@@ -21,6 +21,17 @@ func (BlockTQ2_0) Run(d Data, at, r int) Run {
 	return scaled(lessBytes(lo, 1), lessBytes(hi, 1), d.F16(at+64))
 }
 
+// Scales is 1.
+func (BlockTQ2_0) Scales() int { return 1 }
+
+// HasMin is true.
+func (BlockTQ2_0) HasMin() bool { return true }
+
+// Part is as [Block] says.
+func (BlockTQ2_0) Part(d Data, at, p int) Part {
+	return less(onePair(d.octet2(at+p>>2*32), uint32(p)&3*2), d.F16(at+64), 1)
+}
+
 // Quantize takes the largest magnitude to 1.
 func (BlockTQ2_0) Quantize(out []uint8, x []float32) {
 	d := abs(extreme(x))
