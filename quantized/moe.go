@@ -189,3 +189,6 @@ func (q *Tensor) experts(i, n int) *Tensor {
 	first := q.first + i*q.shape[1]*(q.shape[2]/f.Elems())
 	return &Tensor{q.of, tensor.Shape{n, q.shape[1], q.shape[2]}, q.data, first}
 }
+
+// threads is how many threads share a row of the weight, on each device, for sums of one order.
+const threads = 64

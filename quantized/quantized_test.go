@@ -3,6 +3,7 @@ package quantized_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"testing"
@@ -258,8 +259,12 @@ func TestLinear(t *testing.T) {
 				many := products(t, q.Linear(tensor.Cat(0, in, in, in)))
 				allowed := allowances(t, q, in)
 				for i := range want {
-					for _, got := range []float64{few[i], many[i], many[2*len(want)+i]} {
-						if e := math.Abs(got - want[i]); e > roundings[dt]*allowed[i] {
+					for j, got := range []float64{few[i], many[i], many[2*len(want)+i]} {
+						most := roundings[dt]
+						if j == 0 && dt != tensor.F64 {
+							most += eightBits
+						}
+						if e := math.Abs(got - want[i]); e > most*allowed[i] {
 							t.Fatalf("%s in %v: element %d is %v, not %v: %v of sum |w·x|", name, dt, i, got, want[i], e/allowed[i])
 						}
 					}
@@ -272,6 +277,10 @@ func TestLinear(t *testing.T) {
 // roundings are how far a product may be from that in float64, in units of the sum of magnitudes:
 // that of sums in float32, and of activations, weights and results in a type.
 var roundings = map[tensor.DType]float64{tensor.F32: 1e-5, tensor.F64: 1e-13, tensor.F16: 3 * 0x1p-11, tensor.BF16: 3 * 0x1p-8}
+
+// eightBits is how far products of activations of 8 bits may be from those of normal ones, in the same
+// units, see [quantized.Tensor.Linear].
+const eightBits = 6e-3
 
 func products(t *testing.T, y *tensor.Tensor) []float64 {
 	t.Helper()
@@ -352,7 +361,144 @@ func TestLinearShapes(t *testing.T) {
 		require.Equal(t, want.Shape(), got.Shape(), name)
 		a, b := products(t, got), products(t, want)
 		for i := range b {
-			require.InEpsilon(t, b[i], a[i], 1e-5, name)
+			require.InEpsilon(t, b[i], a[i], eightBits, name)
 		}
 	}
+}
+
+// Few rows are the products in float64 of the weights and of the activations as they are rounded:
+// of every format, for one row, all of few and one more, for odd sizes and one block. Every count of
+// rows that is few is there with some format.
+func TestLinearFew(t *testing.T) {
+	onEach(t, func(t *testing.T, d *tensor.Device) {
+		for i, of := range formats(d) {
+			info, err := of.Info()
+			require.NoError(t, err)
+			rows := []int{1, 2 + i%7, 9}
+			for j, m := range rows[:len(some(d, tensor.F32, tensor.F32, tensor.F32))] {
+				n, blocks := 7, 1024/info.Elems+1
+				if j == 1 {
+					n, blocks = 1, 1
+				}
+				checkFew(t, d, of, m, n, blocks)
+			}
+		}
+	})
+}
+
+// checkFew multiplies random blocks with finite scales.
+func checkFew(t *testing.T, d *tensor.Device, of format.Type, m, n, blocks int) {
+	t.Helper()
+	info, err := of.Info()
+	require.NoError(t, err)
+	k := blocks * info.Elems
+	raw := randomBlocks(t, of, n*blocks)
+	w := make([]float32, n*k)
+	require.NoError(t, format.Dequantize(w, raw, of))
+	x := make([]float32, m*k)
+	for i := range x {
+		x[i] = float32(math.Sin(float64(i*i+3*i)) * float64(i%7+1))
+	}
+	clear(x[:min(32, len(x)-32)])
+	in := tensor.From(d, x, m, k)
+	got := products(t, quantized.FromBytes(d, of, raw, n, k).Linear(in))
+	rounded, bound := roundedBytes(x)
+	for row := range m {
+		for col := range n {
+			var want, exact, most, allowed float64
+			for i := range k {
+				v := float64(w[col*k+i])
+				want += v * rounded[row*k+i]
+				exact += v * float64(x[row*k+i])
+				most += math.Abs(v * float64(x[row*k+i]))
+				allowed += math.Abs(v) * bound[row*k+i]
+			}
+			y := got[row*n+col]
+			if m <= 8 && !(math.Abs(y-want) <= 1e-5*(most+allowed)) {
+				t.Fatalf("%v: %d of %d rows, %d by %d: element %d is %v, not %v", of, row, m, n, k, col, y, want)
+			}
+			if !(math.Abs(y-exact) <= allowed+1e-5*most) {
+				t.Fatalf("%v: %d of %d rows, %d by %d: element %d is %v, not %v: more than %v apart", of, row, m, n, k, col, y, exact, allowed)
+			}
+		}
+	}
+}
+
+// roundedBytes are activations as 8 bits hold them, and how far they may be from what they were.
+func roundedBytes(x []float32) (rounded, bound []float64) {
+	for i := 0; i < len(x); i += 32 {
+		var most float64
+		for _, v := range x[i : i+32] {
+			most = max(most, math.Abs(float64(v)))
+		}
+		scale := most / 127
+		for _, v := range x[i : i+32] {
+			q := 0.0
+			if scale > 0 {
+				q = math.RoundToEven(float64(v) / scale)
+			}
+			rounded, bound = append(rounded, q*scale), append(bound, scale/2*1.001)
+		}
+	}
+	return rounded, bound
+}
+
+// randomBlocks are blocks of random numbers, whose values are of no special size.
+func randomBlocks(t *testing.T, of format.Type, n int) []byte {
+	t.Helper()
+	set := golden.Read(t, goldenPath)
+	raw := set.Bytes(t, fmt.Sprintf("%v/dequant/valid/bytes", of))
+	info, err := of.Info()
+	require.NoError(t, err)
+	var out []byte
+	for i := range n {
+		out = append(out, raw[(7*i+3)%(len(raw)/info.Bytes)*info.Bytes:][:info.Bytes]...)
+	}
+	return out
+}
+
+// Any bytes are blocks, also those of scales that are no numbers.
+func TestLinearAnyBytes(t *testing.T) {
+	d, err := tensor.Open("cpu")
+	require.NoError(t, err)
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for _, of := range formats(d) {
+		info, err := of.Info()
+		require.NoError(t, err)
+		raw := make([]byte, 5*info.Bytes)
+		for i := range raw {
+			raw[i] = byte(rnd.Uint32())
+		}
+		y := quantized.FromBytes(d, of, raw, 5, info.Elems).Linear(tensor.Ones(d, tensor.F32, 1, info.Elems))
+		require.Len(t, products(t, y), 5, "%v", of)
+	}
+}
+
+// Activations that are not finite make the results of their row NaN and leave the others, the largest
+// magnitudes are rounded as others are, and the smallest become 0.
+func TestLinearSpecialActivations(t *testing.T) {
+	onEach(t, func(t *testing.T, d *tensor.Device) {
+		const k = 64
+		q := quantized.Quantize(tensor.Ones(d, tensor.F32, 3, k), format.Q8_0)
+		for _, c := range []struct{ x, want float64 }{
+			{math.Inf(1), math.NaN()}, {math.Inf(-1), math.NaN()}, {math.NaN(), math.NaN()},
+			{0x1p127 / k, 0x1p127 / k}, {0x1p-100, 0x1p-100}, {0x1p-119, 0x1p-119}, {0x1p-120, 0}, {0x1p-140, 0}, {0, 0},
+		} {
+			x := make([]float32, 2*k)
+			x[k+40] = float32(c.x)
+			for i := range k {
+				x[i] = 1
+			}
+			got := products(t, q.Linear(tensor.From(d, x, 2, k)))
+			for i, y := range got {
+				want := float64(k)
+				if i >= 3 {
+					want = c.want
+				}
+				if math.IsNaN(want) != math.IsNaN(y) || math.Abs(y-want) > math.Abs(want)*1e-3 {
+					t.Fatalf("%v among activations: element %d is %v, not %v", c.x, i, y, want)
+				}
+			}
+		}
+	})
 }

@@ -127,7 +127,8 @@ func batches(t *testing.T, d *tensor.Device) {
 	for rows := 2; rows <= 8; rows++ {
 		require.Equal(t, one, products(t, q.Linear(x.Narrow(0, 0, rows)))[:7], "%d rows", rows)
 	}
+	allowed := allowances(t, q, x)
 	for i, y := range one {
-		require.InDelta(t, y, all[i], 1e-3, "among 12 rows")
+		require.InDelta(t, y, all[i], eightBits*allowed[i], "among 12 rows")
 	}
 }

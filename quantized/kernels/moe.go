@@ -9,8 +9,10 @@ const outOfRange = "indexed moe: expert %d at position %d is out of range"
 
 // IndexedMatVec stores the product of each of len(ids) vectors of k elements with the matrix that
 // its id names, one of so many experts of n rows of blocks: out has n elements for each id. Vector
-// i is that of number i/each in x. Each block of threads takes a row of a matrix for one vector,
-// and sums are as those of MatVec. An id that is none is an error of the kernel.
+// i is that of number i/each in x. Each block of threads takes a row of a matrix for one vector.
+// Sums are in float32 and have one order on all devices: a thread adds up every run of its number
+// modulo the threads, and then threads are added as a tree. An id that is none is an error of the
+// kernel.
 //
 //kiln:kernel
 func IndexedMatVec[F format.Block, T dsl.Float, I dsl.Int | dsl.Uint](
@@ -35,6 +37,17 @@ func IndexedMatVec[F format.Block, T dsl.Float, I dsl.Int | dsl.Uint](
 			out[i] = dsl.To[T](sum)
 		}
 	}
+}
+
+// dotRun is the dot product of a run with run i of x.
+func dotRun[T dsl.Float](r *format.Run, x []T, i int) (sum float32) {
+	for half := range 2 {
+		v := dsl.LoadVec[[4]T](x, 2*i+half)
+		for j := range 4 {
+			sum = dsl.FMA(r.At(4*half+j), dsl.F32(v[j]), sum)
+		}
+	}
+	return sum
 }
 
 // Experts copies ids of experts. One that is none is an error of the kernel.

@@ -1,6 +1,7 @@
 package qnn_test
 
 import (
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -103,12 +104,20 @@ func values(t *testing.T, x *tensor.Tensor) []float64 {
 	return list
 }
 
+// eightBits is how far results may be apart of which one has activations of 8 bits where blocks are
+// multiplied with few of them, of the largest result.
+const eightBits = 2e-2
+
 func near(t *testing.T, want, got *tensor.Tensor, within float64, what string) {
 	t.Helper()
 	a, b := values(t, want), values(t, got)
 	require.Equal(t, want.Shape(), got.Shape(), what)
+	most := 1.0
+	for _, v := range a {
+		most = max(most, math.Abs(v))
+	}
 	for i := range a {
-		require.InDelta(t, a[i], b[i], within, "%s: element %d", what, i)
+		require.InDelta(t, a[i], b[i], within*most, "%s: element %d", what, i)
 	}
 }
 
@@ -146,7 +155,7 @@ func TestLoad(t *testing.T) {
 			}
 			ids := tensor.From(d, list, 2, tokens)
 			want := dense.Forward(ids)
-			near(t, want, blocks.Forward(ids), 1e-4, "blocks")
+			near(t, want, blocks.Forward(ids), eightBits, "blocks")
 			near(t, first.Forward(ids), want, 0.5, "before")
 		}
 		ids := tensor.Arange[int32](d, 0, 10).Reshape(2, 5)
@@ -284,7 +293,7 @@ func TestOtherLayers(t *testing.T) {
 		n, err := nn.Dequantize(c.net, 0)
 		require.NoError(t, err)
 		require.Positive(t, n)
-		near(t, c.f(), got, 2e-5, name)
+		near(t, c.f(), got, eightBits, name)
 	}
 }
 
