@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/quantized/kernels"
 	"github.com/gokiln/kiln/runtime"
@@ -11,8 +12,8 @@ import (
 )
 
 var (
-	indexedMatVec = newFamily(kernels.IndexedMatVec[prototype, float32, int32])
-	expertIDs     = newFamily(kernels.Experts[int32])
+	indexedDots = newFamily(kernels.IndexedDots[prototype, float32, int32])
+	expertIDs   = newFamily(kernels.Experts[int32])
 )
 
 // IndexedMoE returns the products of tokens with the weights of the experts that each of them goes
@@ -22,10 +23,10 @@ var (
 // is F32, F16, BF16 or F64. An id that is out of range is an error when the device is next waited
 // for.
 //
-// Few products, up to 8 of each expert on average, are of the blocks as they are. For more of them
-// tokens are sorted by expert on the device, and weights dequantized for one grouped product: see
-// [tensor.Tensor.GroupedMatMul]. Values of the weights are those of float32 for few products, and
-// rounded to the type of x for many. Nothing waits for the ids.
+// Few products, up to 8 of each expert on average, are of the blocks as they are, and tokens are
+// rounded to 8 bits, as [Tensor.Linear] rounds few rows. For more of them tokens are sorted by
+// expert on the device, and weights dequantized for one grouped product: see
+// [tensor.Tensor.GroupedMatMul]. Nothing waits for the ids.
 //
 // The gradient with respect to x is of products with the dequantized weights, which have none.
 func (q *Tensor) IndexedMoE(x, ids *tensor.Tensor) *tensor.Tensor {
@@ -86,22 +87,42 @@ func (o indexed) Forward(x, ids *tensor.Tensor) *tensor.Tensor {
 	case ids.Count() > fewRows*experts || x.DType() == tensor.F64:
 		return o.q.grouped(o.Name(), x, ids, false)
 	}
-	return o.vectors(tensor.Empty(x.Device(), x.DType(), shape...), x.Contiguous(), ids.Contiguous())
-}
-
-// vectors multiplies few vectors with the blocks.
-func (o indexed) vectors(out, x, ids *tensor.Tensor) *tensor.Tensor {
-	if err := firstError(out, x, ids); err != nil {
+	out, from, of := tensor.Empty(x.Device(), x.DType(), shape...), x.Contiguous(), ids.Contiguous()
+	if err := firstError(out, from, of); err != nil {
 		return tensor.Fail(o.Name(), err)
 	}
-	kernel, err := indexedMatVec.of(instance{of: o.q.of, out: x.DType(), id: ids.DType()})
+	return o.dots(out, from, of)
+}
+
+// dots multiplies few vectors, as bytes, with the blocks.
+func (o indexed) dots(out, x, ids *tensor.Tensor) *tensor.Tensor {
+	n, k := o.q.shape[1], o.q.shape[2]
+	f, err := o.q.of.Block()
 	if err != nil {
 		return tensor.Fail(o.Name(), err)
 	}
 	info := ops.DeviceInfo(x.Device().Runtime())
-	g := runtime.Blocks(min(out.Count(), ops.RowBlocks(&info, threads)), threads)
-	return o.q.launch(out, kernel, g, []any{x, ids},
-		o.q.shape[0], o.q.shape[1], o.q.shape[2], ids.Size(1)/x.Size(1))
+	c := fewConfig(&info, 1, n, k)
+	matrix := linear{q: &Tensor{o.q.of, tensor.Shape{n, k}, o.q.data, o.q.first}}
+	bytes, err := matrix.quantize(x, kernels.Layout{
+		Numbers: dsl.ConstInt(kernels.Numbers(f)), Lanes: c.Lanes,
+	})
+	if err != nil {
+		return tensor.Fail(o.Name(), err)
+	}
+	kernel, err := indexedDots.of(instance{of: o.q.of, out: x.DType(), id: ids.DType()})
+	if err != nil {
+		return tensor.Fail(o.Name(), err)
+	}
+	step, wide := int(c.Teams*c.Each), int(c.Teams*c.Warps)*info.WarpSize
+	blocks := ids.Count() * ((n + step - 1) / step)
+	g := runtime.Blocks(min(blocks, ops.RowBlocks(&info, wide)), wide)
+	out = o.q.launch(out, kernel, g, []any{bytes, ids},
+		o.q.shape[0], n, k, ids.Size(1)/x.Size(1), c)
+	if err := bytes.Free(); err != nil { // when the product is done
+		return tensor.Fail(o.Name(), err)
+	}
+	return out
 }
 
 // Backward is the gradient with respect to the tokens.
@@ -189,6 +210,3 @@ func (q *Tensor) experts(i, n int) *Tensor {
 	first := q.first + i*q.shape[1]*(q.shape[2]/f.Elems())
 	return &Tensor{q.of, tensor.Shape{n, q.shape[1], q.shape[2]}, q.data, first}
 }
-
-// threads is how many threads share a row of the weight, on each device, for sums of one order.
-const threads = 64
