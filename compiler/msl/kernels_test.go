@@ -70,7 +70,11 @@ func TestKernels(t *testing.T) {
 				return true
 			})
 			t.Logf("%d kernels, %d compile, %d do not need float64", len(modules), len(have), withoutDouble)
-			require.Greater(t, 10*len(have), 9*withoutDouble)
+			least := 9 // tenths of what might compile; what covers all features has more that Metal lacks
+			if !tooltest.Sweeps() {
+				least = 8
+			}
+			require.Greater(t, 10*len(have), least*withoutDouble)
 			text, err := msl.Language.EmitAll(have, tgt, o)
 			require.NoError(t, err)
 			require.NotRegexp(t, traps, text)
