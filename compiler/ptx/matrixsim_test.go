@@ -265,11 +265,8 @@ func (b *simBlock) group(in *simInst, threads []*simThread) {
 				if len(state.pending) == 0 && p.adds {
 					r.get(t) // has to be set
 				}
-				t.inFlight[r.reg] = true
 			}
-			for _, r := range p.regs {
-				t.read[r.reg] = true
-			}
+			p.mark(t)
 		}
 		state.pending = append(state.pending, p)
 	case "commit_group":
@@ -280,15 +277,26 @@ func (b *simBlock) group(in *simInst, threads []*simThread) {
 			state.pending[0].run(threads)
 			state.pending = state.pending[1:]
 		}
-		if len(state.pending) == 0 {
-			for _, t := range threads {
-				clear(t.inFlight)
-				clear(t.read)
+		for _, t := range threads {
+			clear(t.inFlight)
+			clear(t.read)
+			for _, p := range state.pending {
+				p.mark(t)
 			}
-			state.ready = false
 		}
+		state.ready = false
 	default:
 		panic("no instruction " + in.text)
+	}
+}
+
+// mark says that the product has begun to read and write registers of a thread.
+func (p *simProduct) mark(t *simThread) {
+	for _, r := range p.in.ops[0].pair {
+		t.inFlight[r.reg] = true
+	}
+	for _, r := range p.regs {
+		t.read[r.reg] = true
 	}
 }
 

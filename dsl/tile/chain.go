@@ -103,10 +103,12 @@ func multiplyLaneSums[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums, from 
 	}
 	a, b := dsl.LocalSlice[T](down*lenA), dsl.LocalSlice[T](loaded*lenB)
 	p.eachOf(t, of.N/c.K, c, false, func(step int, ys []T) {
+		//kiln:unroll
 		for kk := range int(c.K / k) {
 			for i := range int(down) {
 				takeA(t, a, i*int(lenA), from, i, step*int(c.K/k)+kk, of)
 			}
+			//kiln:unroll
 			for j := range int(across) {
 				at := j % int(loaded)
 				switch {

@@ -112,11 +112,16 @@ func (p *pipeline[T]) eachStage(t dsl.Thread, steps int, c *Config, loadA func(x
 // and all columns. A stage is free one step later than otherwise, which takes three of them. Types
 // of which the instruction transposes no factors are in order AlongK.
 func hasWarpgroups[T, C dsl.Number](t dsl.Thread, c *Config) bool {
-	group := dsl.MatrixShape[T, C](t, dsl.MatrixWarpgroup)
 	if dsl.MatrixShape[T, C](t, dsl.MatrixTransposes) == 0 && (c.A == AcrossK || c.B == AcrossK) {
 		return false
 	}
-	return group > 0 && c.Stages >= 3 && c.Across == 1 && c.Down%group == 0 && c.M == c.Down*dsl.MatrixShape[T, C](t, dsl.MatrixM) && c.N <= 256 && c.K == panel*c.Chunk
+	return c.Stages >= 3 && groups[T, C](t, c)
+}
+
+// groups reports whether the parts of a tile are those of warpgroups.
+func groups[T, C dsl.Number](t dsl.Thread, c *Config) bool {
+	group := dsl.MatrixShape[T, C](t, dsl.MatrixWarpgroup)
+	return group > 0 && c.Across == 1 && c.Down%group == 0 && c.M == c.Down*dsl.MatrixShape[T, C](t, dsl.MatrixM) && c.N <= 256 && c.K == panel*c.Chunk
 }
 
 // multiplyWarpgroups multiplies the stages of all steps by warpgroup instructions. The product of a

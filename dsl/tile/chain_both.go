@@ -1,0 +1,152 @@
+package tile
+
+import "github.com/gokiln/kiln/dsl"
+
+// Both are two products whose factors B come in tiles, and each is a factor of a second product, too, as
+// in the gradients of attention: see [ChainBoth].
+type Both[T dsl.Number] struct {
+	A, A2 Factor[T] // which stay
+	K, K2 int       // elements along k of each
+}
+
+// ChainBoth computes n times the products of b.A and b.A2 with factors that tiles says, of so many
+// columns that count. f makes factors of both: what it leaves in the sums of the second product is
+// multiplied with the first factor that tiles said and added to the sums of c, and if two is true, what
+// it leaves in those of the first with the second one, and added to the sums of c2. Last done gets both.
+//
+// Of describes the first products, c and c2 the second ones, as [MultiplySums] wants them, of as many
+// columns as b.K and b.K2 rounded up to whole stages. mad multiplies and adds where the device has no
+// matrix instruction for the type. All threads of the block call it.
+//
+// With bulk copies (of.Bulk) both A stay in shared memory, of.Stages tiles are copied ahead by one warp
+// of the block, in boxes of 128 bytes of as many rows as the tiles have, and other functions contain no
+// barrier of the block. What is beyond the edge of a tensor is zeros then, and tiles may have rows that
+// do not count.
+func ChainBoth[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two dsl.ConstBool, b Both[T], n int, mad func(a, b, c C) C, tiles func(i int) (b, b2 Factor[T], n int), f func(i int, sums, sums2 []C), done func(sums, sums2 []C)) {
+	if chains[T, C](t, of, of) {
+		chainBothBulk(t, of, c, c2, two, b, n, tiles, f, done)
+		return
+	}
+	sums, sums2 := dsl.LocalSlice[C](c.Sums(t)), dsl.LocalSlice[C](c2.Sums(t))
+	for i := range n {
+		x, y := dsl.LocalSlice[C](of.Sums(t)), dsl.LocalSlice[C](of.Sums(t))
+		b1, b2, count := tiles(i)
+		Multiply(t, x, b.A, b1, b.K, of, mad)
+		Multiply(t, y, b.A2, b2, b.K2, of, mad)
+		f(i, x, y)
+		if two {
+			MultiplySums(t, sums2, x, of, across(b2, b.K2), count, c2, mad)
+		}
+		MultiplySums(t, sums, y, of, across(b1, b.K), count, c, mad)
+	}
+	done(sums, sums2)
+}
+
+// across is a factor whose rows are those along k of another one, n elements long.
+func across[T dsl.Number](f Factor[T], n int) Factor[T] {
+	return Factor[T]{Mem: f.Mem, At: f.At, Limit: n, Across: 1, Along: f.Across}
+}
+
+// chainBothBulk is [ChainBoth] by bulk copies and warpgroup instructions.
+func chainBothBulk[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two dsl.ConstBool, b Both[T], n int, tiles func(i int) (b, b2 Factor[T], n int), f func(i int, sums, sums2 []C), done func(sums, sums2 []C)) {
+	l := links[T]{
+		xs:    dsl.SharedSlice[T](t, of.M*c.N),
+		as:    dsl.SharedSlice[T](t, of.M*c2.N),
+		bs:    dsl.SharedSlice[T](t, of.Stages*of.N*c.N),
+		ds:    dsl.SharedSlice[T](t, of.Stages*of.N*c2.N),
+		there: dsl.Shared[dsl.MBarrier](t),
+		fullB: dsl.Shared[[maxTiles]dsl.MBarrier](t),
+		freeB: dsl.Shared[[maxTiles]dsl.MBarrier](t),
+	}
+	if t.ThreadX() == 0 {
+		l.there.Init(1)
+		for s := range int(of.Stages) {
+			l.fullB[s].Init(1)
+			l.freeB[s].Init(int(of.Down) / warpgroup)
+		}
+		dsl.AsyncFence()
+	}
+	t.Sync()
+	if t.Warp() < int(of.Warps()) {
+		if of.Down > warpgroup {
+			dsl.MoreRegisters(t, of.registers())
+		}
+		sums, sums2 := dsl.LocalSlice[C](c.Sums(t)), dsl.LocalSlice[C](c2.Sums(t))
+		l.there.Wait(t, 0)
+		for i := range n {
+			multiplyBoth(t, &l, sums, sums2, of, c, c2, two, i, f)
+		}
+		done(sums, sums2)
+	} else {
+		if of.Down > warpgroup {
+			dsl.FewerRegisters(t, copyRegisters)
+		}
+		if t.ThreadX() == int(of.Threads(t)) {
+			l.there.ArriveExpect(int(of.M*(c.N+c2.N)/of.K) * panel * chunkBytes)
+			copyTile(t, l.xs, 0, &b.A, of.M, c.N, l.there, of)
+			copyTile(t, l.as, 0, &b.A2, of.M, c2.N, l.there, of)
+			for i := range n {
+				b1, b2, _ := tiles(i)
+				l.freeB[l.at].Wait(t, l.parity^1)
+				l.fullB[l.at].ArriveExpect(int(of.N*(c.N+c2.N)/of.K) * panel * chunkBytes)
+				copyTile(t, l.bs, l.at*int(of.N*c.N), &b1, of.N, c.N, &l.fullB[l.at], of)
+				copyTile(t, l.ds, l.at*int(of.N*c2.N), &b2, of.N, c2.N, &l.fullB[l.at], of)
+				l.next(of)
+			}
+		}
+	}
+}
+
+// copyTile copies rows of a factor in order AlongK, so many elements of each.
+func copyTile[T dsl.Number](t dsl.Thread, to []T, i int, f *Factor[T], rows, wide dsl.ConstInt, bar *dsl.MBarrier, c *Config) {
+	for j := range int(wide / c.K) {
+		copyBox(t, to, i+j*int(rows*c.K), f, rows, AlongK, j*int(c.K), bar, c, 0)
+	}
+}
+
+// multiplyBoth multiplies the next tile in all ways.
+func multiplyBoth[T, C dsl.Number](t dsl.Thread, l *links[T], sums, sums2 []C, of, c, c2 *Config, two dsl.ConstBool, i int, f func(i int, sums, sums2 []C)) {
+	x, y := dsl.LocalSlice[C](of.Sums(t)), dsl.LocalSlice[C](of.Sums(t))
+	l.fullB[l.at].Wait(t, l.parity)
+	dsl.WarpgroupFence()
+	multiplyAlong(t, x, l.xs, l.bs[l.at*int(of.N*c.N):], of, c.N)
+	multiplyAlong(t, y, l.as, l.ds[l.at*int(of.N*c2.N):], of, c2.N)
+	dsl.WarpgroupCommit()
+	dsl.WarpgroupWait(t, 0)
+	f(i, x, y)
+	n := of.N / dsl.MatrixShape[T, C](t, dsl.MatrixK) * dsl.MatrixShape[T, C](t, dsl.MatrixLenA)
+	a, a2 := dsl.LocalSlice[T](n), dsl.LocalSlice[T](n)
+	if two {
+		takeAll(t, a2, x, of)
+	}
+	takeAll(t, a, y, of)
+	dsl.WarpgroupFence()
+	if two {
+		multiplyRows(t, sums2, a2, l.ds, l.at*int(of.N*c2.N), of, c2)
+	}
+	multiplyRows(t, sums, a, l.bs, l.at*int(of.N*c.N), of, c)
+	dsl.WarpgroupCommit()
+	dsl.WarpgroupWait(t, 0)
+	release(t, &l.freeB[l.at])
+	l.next(of)
+}
+
+// multiplyAlong begins to multiply rows of two factors of so many elements in shared memory.
+func multiplyAlong[T, C dsl.Number](t dsl.Thread, sums []C, xs, ys []T, of *Config, wide dsl.ConstInt) {
+	inA, inB := of.layoutOf(of.M, AlongK), of.layoutOf(of.N, AlongK)
+	multiplyStage(t, sums, xs, ys, 0, &inA, &inB, of, false)
+	//kiln:unroll
+	for j := 1; j < int(wide/of.K); j++ {
+		multiplyStage(t, sums, xs, ys, j, &inA, &inB, of, true)
+	}
+}
+
+// multiplyRows begins to add the product of a, in registers, with a tile in shared memory whose rows
+// are those along k.
+func multiplyRows[T, C dsl.Number](t dsl.Thread, sums []C, a, tile []T, at int, of, c *Config) {
+	k, lenA := dsl.MatrixShape[T, C](t, dsl.MatrixK), int(dsl.MatrixShape[T, C](t, dsl.MatrixLenA))
+	//kiln:unroll
+	for j := range int(of.N / k) {
+		dsl.WarpgroupMMA(t, a, j*lenA, tile, at+j*int(k*of.K), sums, 0, c.N, of.N, false, true, true)
+	}
+}
