@@ -180,6 +180,9 @@ func (r *resolver) link(key cache.Key, im *image) (*image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.name, r.explain(err))
 	}
+	if final.Format == im.img.Format {
+		return im, nil // the driver compiles as it loads
+	}
 	r.ev.Link = time.Since(start)
 	r.debug("linked", "kernel", r.name, "ms", millis(r.ev.Link), "log", log)
 	art := &code.Artifact{Meta: im.meta, Code: final.Code}

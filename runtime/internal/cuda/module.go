@@ -105,10 +105,15 @@ func (l *library) Load(d *vendorapi.Device, img driver.Image) (uintptr, error) {
 	return *h, nil
 }
 
-// Finalize compiles PTX to machine code with the driver's linker.
+// passesRegisters is the instruction by which warps pass registers to others.
+var passesRegisters = []byte("setmaxnreg")
+
+// Finalize compiles PTX to machine code with the driver's linker. That compiles relocatable code, in
+// which setmaxnreg is ignored, and then matrix instructions that have too few registers wait for each
+// other: such PTX stays as it is, for [library.Load], whose code the driver itself keeps in its cache.
 func (l *library) Finalize(d *vendorapi.Device, img driver.Image) (driver.Image, string, error) {
 	code, err := code(d, img)
-	if err != nil || img.Format == "cubin" {
+	if err != nil || img.Format == "cubin" || bytes.Contains(code, passesRegisters) {
 		return img, "", err
 	}
 	// A link that moves from one thread to another between its calls, while
