@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/internal/pretend"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -52,4 +53,11 @@ func RowBlocks(info *runtime.Info, threads int) int {
 		return 4 * info.Units
 	}
 	return 16 * ResidentBlocks(info, threads)
+}
+
+// TensorMap makes the tensor map that stands for m in the arguments of a launch. A device without bulk
+// copies of tensors returns [errors.ErrUnsupported].
+func TensorMap(d *runtime.Device, m runtime.TensorMap) (dsl.TensorMap, error) {
+	words, err := pretend.TensorMap(d, m)
+	return words, err
 }

@@ -25,3 +25,12 @@ func Be(f func(*runtime.Info)) (end func()) {
 	change = f
 	return func() { change = nil }
 }
+
+// TensorMap is [runtime.Device.EncodeTensorMap], and where devices are taken for others a map of
+// nothing: their kernels are compiled and not run.
+func TensorMap(d *runtime.Device, m runtime.TensorMap) ([16]uint64, error) {
+	if change != nil {
+		return [16]uint64{}, nil
+	}
+	return d.EncodeTensorMap(m)
+}

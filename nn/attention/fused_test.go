@@ -2,7 +2,10 @@ package attention
 
 import (
 	"errors"
+	"fmt"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/tensor"
 )
@@ -54,6 +57,54 @@ func TestFusedTiles(t *testing.T) {
 				same(t, wantLSE.Clamp(-1e30, 1e30), gotLSE.Clamp(-1e30, 1e30), 2e-5)
 			}
 		}
+	}
+}
+
+// TestFusedHalves is TestFusedTiles for types of 16 bits, whose operands can be copied in boxes: with
+// several tiles, edges, and sizes that are no whole rows of boxes. On a CPU there are few cases.
+func TestFusedHalves(t *testing.T) {
+	d := open(t, "auto")
+	dt, shapes := tensor.BF16, []halves{{300, 700, 64, 64}, {129, 257, 128, 128}, {64, 300, 80, 40}, {200, 333, 256, 128}, {70, 70, 96, 256}, {513, 513, 128, 64}}
+	if d.Kind() == "cpu" {
+		dt, shapes = tensor.F16, []halves{{33, 70, 80, 40}}
+	}
+	for _, n := range shapes {
+		mask := tensor.Rand(d, tensor.F32, 0, 1, 4, 1, n.kv).GtScalar(0.2)
+		bias, sinks := tensor.Randn(d, dt, 0, 1, n.s, n.kv), tensor.Randn(d, dt, 0, 1, 4)
+		for i, o := range []Options{{}, {Causal: true}, {Causal: true, Sinks: sinks}, {Window: &Window{Left: 99, Right: 30}, Mask: mask}, {Mask: bias, SoftCap: 3}, {Scale: -0.1}} {
+			t.Run(fmt.Sprintf("%v/%d", n, i), func(t *testing.T) { n.check(t, d, dt, o) })
+		}
+	}
+}
+
+// halves are numbers of queries and keys, and sizes of both and of values.
+type halves struct{ s, kv, d, dv int }
+
+// check compares the kernels with operations in float32.
+func (n *halves) check(t *testing.T, d *tensor.Device, dt tensor.DType, o Options) {
+	q := tensor.NewVar(tensor.Randn(d, dt, 0, 1, 2, n.s, 4, n.d).Transpose(1, 2))
+	k := tensor.NewVar(tensor.Randn(d, dt, 0, 1, 2, n.kv+3, 2, n.d).Transpose(1, 2).Narrow(2, 3, n.kv))
+	v := tensor.NewVar(tensor.Randn(d, dt, 0, 1, 2, 2, n.kv+8, n.dv).Narrow(2, 0, n.kv))
+	seed := tensor.Randn(d, dt, 0, 1, 2, 4, n.s, n.dv)
+	results := func(kernels bool, dt tensor.DType) []*tensor.Tensor {
+		defer byKernels(t, kernels)()
+		o := o
+		for _, x := range []**tensor.Tensor{&o.Mask, &o.Sinks} {
+			if *x != nil && (*x).DType() != tensor.U8 {
+				*x = (*x).Cast(dt)
+			}
+		}
+		out, lse := SDPAWithLSE(q.Tensor().Cast(dt), k.Tensor().Cast(dt), v.Tensor().Cast(dt), o)
+		grads, err := out.BackwardWith(seed.Cast(dt))
+		require.NoError(t, err)
+		return []*tensor.Tensor{lse.Clamp(-1e30, 1e30), out, grads.Of(q.Tensor()), grads.Of(k.Tensor()), grads.Of(v.Tensor())}
+	}
+	want, got := results(false, tensor.F32), results(true, dt)
+	for i, name := range []string{"log-sum-exp", "out", "gradient of q", "gradient of k", "gradient of v"} {
+		w, g := want[i].Cast(tensor.F32), got[i].Cast(tensor.F32)
+		most := list(t, w.Abs().Max())[0]
+		t.Log(name, "at most", most)
+		same(t, w, g, 0.02*(1+most/4))
 	}
 }
 

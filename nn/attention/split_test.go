@@ -42,7 +42,7 @@ func plain(t *testing.T, q, k, v *tensor.Tensor, o Options, threads int) {
 	})()
 	got, gotLSE := SDPAWithLSE(q, k, v, o)
 	same(t, want, got, 2e-5)
-	same(t, wantLSE.Clamp(-1e30, 1e30), gotLSE.Clamp(-1e30, 1e30), 2e-5)
+	same(t, wantLSE.Clamp(-1e30, 1e30), gotLSE.Clamp(-1e30, 1e30), 1e-4) // some are 500
 	again := SDPA(q, k, v, o)
 	same(t, got, again, 0)
 }

@@ -84,31 +84,37 @@ func Backward(s *runtime.Stream, g *Gradients, p *Problem) error {
 		return fmt.Errorf("attention: %w", err)
 	}
 	info := ops.DeviceInfo(s.Device())
-	byRows, err := p.backwardTiles(s.Device(), &info, queriesTiles, g)
+	byRows, rowMaps, err := p.backwardTiles(s.Device(), &info, queriesTiles, g)
 	if err != nil {
 		return err
 	}
-	byKeys, err := p.backwardTiles(s.Device(), &info, keysTiles, g)
+	byKeys, keyMaps, err := p.backwardTiles(s.Device(), &info, keysTiles, g)
 	if err != nil {
 		return err
 	}
 	q := p.Q.Layout.Shape()
 	rows, keys := q[2]*q[3], p.K.Layout.Shape()[2]
 	if g.Q.DType != 0 {
-		if err := p.backward(s, backwardQueries, g, rows, byRows, g.Q); err != nil {
+		if err := p.backward(s, backwardQueries, g, rows, byRows, rowMaps, g.Q); err != nil {
 			return err
 		}
 	}
 	if g.K.DType == 0 {
 		return nil
 	}
-	return p.backward(s, backwardKeys, g, keys, byKeys, g.K, g.V)
+	return p.backward(s, backwardKeys, g, keys, byKeys, keyMaps, g.K, g.V)
 }
 
 // tiling is a row of a table of tiles: M by N scores, of which Down times Across warps have parts.
 type tiling struct {
 	size               int // of the largest heads that they are for
 	m, n, down, across dsl.ConstInt
+}
+
+// tilings are tables of tiles: for warpgroup instructions and bulk copies, and others.
+type tilings struct {
+	bulk bulkTiles
+	list []tiling
 }
 
 // Tables of tiles, in the order in which they are tried: the first one is taken that is for heads
@@ -123,36 +129,46 @@ type tiling struct {
 // Smaller tiles are for devices with 64 or 32 KiB of it, of which none has room for heads of more
 // than 128.
 var (
-	queriesTiles = []tiling{
-		{128, 64, 64, 4, 1},
-		{256, 64, 64, 4, 2},
-		{128, 32, 64, 2, 4},
-		{128, 32, 32, 2, 1},
+	queriesTiles = tilings{
+		bulk: bulkTiles{byRows: true, list: []tiling{{64, 128, 128, 8, 1}, {128, 128, 64, 8, 1}}},
+		list: []tiling{
+			{128, 64, 64, 4, 1},
+			{256, 64, 64, 4, 2},
+			{128, 32, 64, 2, 4},
+			{128, 32, 32, 2, 1},
+		},
 	}
-	keysTiles = []tiling{
-		{64, 64, 32, 4, 1},
-		{128, 64, 64, 4, 2},
-		{128, 32, 32, 2, 1},
-		{256, 32, 64, 2, 4},
+	keysTiles = tilings{
+		bulk: bulkTiles{list: []tiling{{64, 128, 64, 8, 1}, {128, 128, 64, 8, 1}}},
+		list: []tiling{
+			{64, 64, 32, 4, 1},
+			{128, 64, 64, 4, 2},
+			{128, 32, 32, 2, 1},
+			{256, 32, 64, 2, 4},
+		},
 	}
 )
 
 // backwardTiles returns the tiles of the first row of a table that a device has the shared
 // memory for.
-func (p *Problem) backwardTiles(dev *runtime.Device, info *runtime.Info, table []tiling, g *Gradients) (w kernels.Tiles, err error) {
+func (p *Problem) backwardTiles(dev *runtime.Device, info *runtime.Info, table tilings, g *Gradients) (w kernels.Tiles, m maps, err error) {
 	widest := max(p.Q.Layout.Shape()[4], p.V.Layout.Shape()[3])
-	if ops.TraitsOf(info).WarpBlocks {
-		table = []tiling{{MaxSize, 16, 0, 1, 1}}
+	if b, m, ok := p.bulkBackward(dev, info, table.bulk, g); ok {
+		return b, m, nil
 	}
-	for _, row := range table {
+	list := table.list
+	if ops.TraitsOf(info).WarpBlocks {
+		list = []tiling{{MaxSize, 16, 0, 1, 1}}
+	}
+	for _, row := range list {
 		if widest > row.size {
 			continue
 		}
 		if w, need, ok := p.tilesOf(dev, info, row, g); ok && need <= info.SharedPerBlock {
-			return w, nil
+			return w, m, nil
 		}
 	}
-	return w, fmt.Errorf("attention: %w: no tiles for gradients of heads of %d numbers, with the %d bytes"+
+	return w, m, fmt.Errorf("attention: %w: no tiles for gradients of heads of %d numbers, with the %d bytes"+
 		" of shared memory that blocks have on %s", jit.ErrUnsupported, widest, info.SharedPerBlock, info.Name)
 }
 
@@ -200,7 +216,7 @@ func (p *Problem) vectors(g *Gradients) dsl.ConstBool {
 
 // backward launches a kernel that stores some results: n is how many rows or keys a plane has, of
 // which blocks have tiles.
-func (p *Problem) backward(s *runtime.Stream, kernel *ops.Generic, g *Gradients, n int, w kernels.Tiles, results ...ops.View) error {
+func (p *Problem) backward(s *runtime.Stream, kernel *ops.Generic, g *Gradients, n int, w kernels.Tiles, m maps, results ...ops.View) error {
 	problem, f, bits, bias := p.inKernel()
 	f.Sinks = false // which the log-sum-exps are with
 	problem.Tiles = (n + int(w.M) - 1) / int(w.M)
@@ -211,10 +227,14 @@ func (p *Problem) backward(s *runtime.Stream, kernel *ops.Generic, g *Gradients,
 	}
 	warp := ops.DeviceInfo(s.Device()).WarpSize
 	grid := runtime.Grid{Blocks: runtime.Dim3{X: blocks}, Threads: runtime.Dim3{X: int(w.Down*w.Across) * warp}}
+	args := []any{m[0], m[1], m[2], m[3]}
+	if w.Bulk {
+		grid.Threads.X += warpgroup * warp // which copy
+		problem.K.Plane, problem.V.Plane = planesOf(p.K), planesOf(p.V)
+	}
 	d, sum := p.Q.DType, p.Q.DType.Compute()
 	list := append(slices.Clone(results), g.Out, g.LSE, g.Delta, p.Q, p.K, p.V, bits, bias, p.Slopes)
 	headers := make([]runtime.SliceHeader, len(list))
-	var args []any
 	for i, v := range list {
 		headers[i] = header(v)
 		typ := d

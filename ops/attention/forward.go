@@ -84,7 +84,7 @@ func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 	if !p.Q.Layout.IsContiguous() || !p.lines() {
 		return fmt.Errorf("attention: %w: operands are not contiguous along their last dimension", jit.ErrUnsupported)
 	}
-	w, err := p.tiles(&info)
+	w, maps, err := p.tiles(s.Device(), &info)
 	if err != nil {
 		return err
 	}
@@ -117,12 +117,16 @@ func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 			Blocks:  runtime.Dim3{X: blocks * problem.Splits},
 			Threads: runtime.Dim3{X: int(w.Down) * info.WarpSize},
 		}
+		if w.Bulk {
+			g.Threads.X += warpgroup * info.WarpSize // which copy
+			problem.K.Plane, problem.V.Plane = planesOf(p.K), planesOf(p.V)
+		}
 		hs := [12]runtime.SliceHeader{
 			out.Header(), parts, logs, p.Q.Header(), p.K.Header(), p.V.Header(), header(bits), header(p.Seen),
 			header(bias), header(p.Slopes), header(p.Sinks), {Buf: numbers.Buf, Len: len(table)},
 		}
 		scale, limit, lowest := p.numbers(sum)
-		return forward.Launch(s, ops.TypeArgs{T: d}, g,
+		return forward.Launch(s, ops.TypeArgs{T: d}, g, maps[0], maps[2], maps[3],
 			ops.SliceArg(d, &hs[0]), ops.SliceArg(sum, &hs[1]), ops.SliceArg(sum, &hs[2]),
 			ops.SliceArg(d, &hs[3]), ops.SliceArg(d, &hs[4]), ops.SliceArg(d, &hs[5]),
 			ops.SliceArg(dtype.U8, &hs[6]), ops.SliceArg(dtype.U8, &hs[7]),
@@ -146,13 +150,13 @@ func lowest(d dtype.DType) uint64 {
 }
 
 // tiles chooses the tiles of scores and of results.
-func (p *Problem) tiles(info *runtime.Info) (w kernels.ForwardTiles, err error) {
+func (p *Problem) tiles(dev *runtime.Device, info *runtime.Info) (w kernels.ForwardTiles, m maps, err error) {
 	size := p.Q.DType.Size()
 	n := 16 / size
 	wide := dsl.ConstInt(max(tile.RowBytes/size, info.WarpSize))
 	d, dv := p.K.Layout.Shape()[3], p.V.Layout.Shape()[3]
 	if dv > MaxSize {
-		return w, fmt.Errorf("attention: %w: values of %d numbers", jit.ErrUnsupported, dv)
+		return w, m, fmt.Errorf("attention: %w: values of %d numbers", jit.ErrUnsupported, dv)
 	}
 	w = kernels.ForwardTiles{M: rowsOfTile, N: max(64, wide), Down: 2, Stages: 2, Chunk: dsl.ConstInt(n)}
 	if ops.TraitsOf(info).WarpBlocks {
@@ -162,9 +166,13 @@ func (p *Problem) tiles(info *runtime.Info) (w kernels.ForwardTiles, err error) 
 	w.QVec = dsl.ConstBool(d%n == 0 && aligned(p.Q, n))
 	w.KVec = dsl.ConstBool(d%n == 0 && aligned(p.K, n))
 	w.VVec = dsl.ConstBool(dv%n == 0 && aligned(p.V, n))
+	w.Raw = p.raw() && p.Sinks.DType == 0
+	if b, m, ok := p.bulk(dev, info, w); ok {
+		return b, m, nil
+	}
 	if need := w.Shared() * size; need > info.SharedPerBlock {
-		return w, fmt.Errorf("attention: %w: a block needs %d bytes of shared memory, %s has %d",
+		return w, m, fmt.Errorf("attention: %w: a block needs %d bytes of shared memory, %s has %d",
 			jit.ErrUnsupported, need, info.Name, info.SharedPerBlock)
 	}
-	return w, nil
+	return w, m, nil
 }

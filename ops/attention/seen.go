@@ -34,7 +34,7 @@ func SeenShape(d *runtime.Device, p *Problem) (layout.Shape, error) {
 		return nil, fmt.Errorf("attention: %w", err)
 	}
 	info := ops.DeviceInfo(d)
-	w, err := p.tiles(&info)
+	w, _, err := p.tiles(d, &info)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func Seen(s *runtime.Stream, out ops.View, p *Problem) error {
 		return fmt.Errorf("attention: %w", err)
 	}
 	info := ops.DeviceInfo(s.Device())
-	w, err := p.tiles(&info)
+	w, _, err := p.tiles(s.Device(), &info)
 	if err != nil {
 		return err
 	}

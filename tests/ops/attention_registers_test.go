@@ -23,7 +23,7 @@ import (
 
 // TestAttentionRegisters has ptxas assemble the kernel of attention as it is for NVIDIA's devices:
 // for many queries, for splits of the keys, and with what Problem has besides. Nothing is spilled
-// to memory.
+// to memory, but for some words in front of the loop over keys where warpgroups share registers.
 func TestAttentionRegisters(t *testing.T) {
 	for _, to := range []string{"ptx:sm_80", "ptx:sm_90a"} {
 		_, arch, _ := strings.Cut(to, ":")
@@ -33,7 +33,7 @@ func TestAttentionRegisters(t *testing.T) {
 				for _, name := range slices.Sorted(maps.Keys(all)) {
 					art := attentionKernel(t, to, d, all[name])
 					n := byPTXAS(t, arch, string(art.Code))
-					require.Zero(t, n.memory, "%s: bytes of spills", name)
+					require.LessOrEqual(t, n.memory, 16, "%s: bytes of spills", name)
 					t.Logf("| %s | %v attention%s | %d | %d |", arch, d, name, n.vector, art.Shared)
 				}
 			})
@@ -61,7 +61,7 @@ func attentions() map[string]func(p *attention.Problem, view func(d dtype.DType,
 		},
 		", functions, table of tiles": func(p *attention.Problem, v view) {
 			p.ScoreFunc, p.MaskFunc = jit.Func(kernels.AnyScore), jit.Func(kernels.AnyKey)
-			p.Right, p.Seen = 0, v(dtype.U8, 4*64/32, 4096/64)
+			p.Right, p.Seen.DType = 0, dtype.U8
 		},
 		", packed, causal": func(p *attention.Problem, v view) {
 			p.Q, p.Packed, p.Right = v(p.Q.DType, 8, 64, 4, 128), true, 0
@@ -85,7 +85,7 @@ func attentionKernel(t *testing.T, to string, d dtype.DType, change func(p *atte
 		},
 	})()
 	defer pretend.Be(func(info *runtime.Info) {
-		info.Units, info.WarpSize, info.ThreadsPerUnit, info.SharedPerBlock = 132, 32, 2048, 160<<10
+		info.Units, info.WarpSize, info.ThreadsPerUnit, info.SharedPerBlock = 132, 32, 2048, 227<<10
 	})()
 	memory, err := runtime.Alloc[uint16](dev, 1<<25)
 	require.NoError(t, err)
@@ -97,6 +97,12 @@ func attentionKernel(t *testing.T, to string, d dtype.DType, change func(p *atte
 		Scale: 0.1, Left: 1 << 40, Right: 1 << 40,
 	}
 	change(p, view)
+	if p.Seen.DType != 0 {
+		p.Seen.DType = 0
+		shape, err := attention.SeenShape(dev, p)
+		require.NoError(t, err)
+		p.Seen = view(dtype.U8, shape...)
+	}
 	q := p.Q.Layout.Shape()
 	out, logs := view(d, q...), view(dtype.F32, q[:len(q)-1]...)
 	require.ErrorIs(t, attention.Forward(dev.DefaultStream(), out, logs, p), errSeen)

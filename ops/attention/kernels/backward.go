@@ -14,12 +14,14 @@ type Tiles struct {
 	Stages       dsl.ConstInt
 	Chunk        dsl.ConstInt  // elements in 16 bytes
 	Vec          dsl.ConstBool // rows of factors are whole chunks, and aligned
+	Bulk         dsl.ConstBool // factors have tensor maps, for devices with warpgroup instructions
+	Raw          dsl.ConstBool // as [ForwardTiles] have it
 }
 
 // scores is the configuration of a product along the head size.
 func (w *Tiles) scores() tile.Config {
 	k := tile.RowBytes / 16 * w.Chunk
-	return tile.Config{M: w.M, N: w.N, K: k, Down: w.Down, Across: w.Across, Stages: w.Stages, Chunk: w.Chunk, AVec: w.Vec, BVec: w.Vec}
+	return tile.Config{M: w.M, N: w.N, K: k, Down: w.Down, Across: w.Across, Stages: w.Stages, Chunk: w.Chunk, AVec: w.Vec, BVec: w.Vec, Bulk: w.Bulk}
 }
 
 // gradient is the configuration of the product of scores with a factor of n columns.
@@ -33,6 +35,9 @@ func (w *Tiles) gradient(n dsl.ConstInt) tile.Config {
 // factor go through it, too.
 func (w *Tiles) Shared(inLanes bool) int {
 	c, ofK, ofV := w.scores(), w.gradient(w.D), w.gradient(w.DV)
+	if w.Bulk {
+		return int((c.M + c.Stages*c.N) * (w.D + w.DV))
+	}
 	n := c.Shared() + int(ofK.Stages*ofK.K*ofK.N)
 	if ofV.N != ofK.N {
 		n += int(ofV.Stages * ofV.K * ofV.N)
@@ -126,9 +131,9 @@ func finite[C dsl.Real](log, lowest C) C {
 // −delta. lowest is −∞.
 //
 //kiln:kernel
-//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=false f.Split=false f.Ragged=false f.Packed=false f.Page=0 f.Score=false f.Seen=0 f.Mask=1,2 w.M=16 w.N=32 w.D=32 w.DV=32 w.Down=1 w.Across=1 w.Stages=2 w.Chunk=2 w.Vec=true
-func BackwardQueries[T dsl.Number, C dsl.Real](t dsl.Thread, dq, grad []T, logs, deltas []C, q, k, v []T, bits []uint8, bias, slopes []C, p Problem, scale, limit, lowest C, f Features, w Tiles) {
-	cfg, then := w.scores(), w.gradient(w.D)
+//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=false f.Split=false f.Ragged=false f.Packed=false f.Page=0 f.Score=false f.Seen=0 f.Mask=1,2 w.M=16 w.N=32 w.D=32 w.DV=32 w.Down=1 w.Across=1 w.Stages=2 w.Chunk=2 w.Vec=true w.Bulk=false w.Raw=true
+func BackwardQueries[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap, vMap dsl.TensorMap, dq, grad []T, logs, deltas []C, q, k, v []T, bits []uint8, bias, slopes []C, p Problem, scale, limit, lowest C, f Features, w Tiles) {
+	cfg, then, ofV := w.scores(), w.gradient(w.D), w.gradient(w.DV)
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	mad := func(a, b, c C) C { return dsl.FMA(a, b, c) }
 	plane, row := t.BlockX()/p.Tiles, t.BlockX()%p.Tiles*int(cfg.M)
@@ -150,29 +155,38 @@ func BackwardQueries[T dsl.Number, C dsl.Real](t dsl.Thread, dq, grad []T, logs,
 	})
 	weight := weigh(bits, bias, &p, scale, limit, f)
 	begin, end := p.keys(row, int(cfg.M), f.Bounded)
-	sums := dsl.LocalSlice[C](then.Sums(t))
-	queries := tile.Factor[T]{Mem: q, At: (plane*p.Rows + row) * p.D, Limit: p.Rows - row, Across: p.D, Along: 1}
-	grads := tile.Factor[T]{Mem: grad, At: (plane*p.Rows + row) * p.DV, Limit: p.Rows - row, Across: p.DV, Along: 1}
+	low, high := p.span(row, int(cfg.M), &f)
+	first := plane*p.Rows + row
+	both := tile.Both[T]{
+		A: tile.Factor[T]{Mem: q, At: first * p.D, Limit: p.Rows - row, Across: p.D, Along: 1, Map: qMap, Row: first}, K: p.D,
+		A2: tile.Factor[T]{Mem: grad, At: first * p.DV, Limit: p.Rows - row, Across: p.DV, Along: 1, Map: gradMap, Row: first}, K2: p.DV,
+	}
 	keys, values := batch*p.K.Batch+head*p.K.Head, batch*p.V.Batch+head*p.V.Head
-	for key := begin; key < end; key += int(cfg.N) {
-		scores, ds := dsl.LocalSlice[C](cfg.Sums(t)), dsl.LocalSlice[C](cfg.Sums(t))
-		from := keys + key*p.K.Key
-		tile.Multiply(t, scores, queries, tile.Factor[T]{Mem: k, At: from, Limit: end - key, Across: p.K.Key, Along: 1}, p.D, &cfg, mad)
-		tile.MapRows(t, q, ds, deltaOf, &cfg, func(_, _ int, _, delta C) C { return -delta })
-		tile.Multiply(t, ds, grads, tile.Factor[T]{Mem: v, At: values + key*p.V.Key, Limit: end - key, Across: p.V.Key, Along: 1}, p.DV, &cfg, mad)
+	tile.ChainBoth(t, &cfg, &then, &ofV, false, both, (max(end-begin, 0)+int(cfg.N)-1)/int(cfg.N), mad, func(i int) (b, b2 tile.Factor[T], n int) {
+		key := begin + i*int(cfg.N)
+		b = tile.Factor[T]{Mem: k, At: keys + key*p.K.Key, Limit: end - key, Across: p.K.Key, Along: 1, Map: kMap, Row: key, Plane: batch*p.K.Plane + head}
+		b2 = tile.Factor[T]{Mem: v, At: values + key*p.V.Key, Limit: end - key, Across: p.V.Key, Along: 1, Map: vMap, Row: key, Plane: batch*p.V.Plane + head}
+		return b, b2, min(end-key, int(cfg.N))
+	}, func(i int, scores, ds []C) {
+		key := begin + i*int(cfg.N)
+		tile.MapRows(t, q, ds, deltaOf, &cfg, func(_, _ int, d, delta C) C { return d - delta })
 		if f.Capped {
 			capEach(scores, ds, weight.less, cfg.Sums(t))
 		}
-		tile.MapRows(t, q, scores, index, &cfg, func(_, c int, s C, i int32) C {
-			if c += key; c >= end {
-				return 0
-			}
-			return weight.probability(s, c-int(at[i]), masks[i]+c*p.Mask.Key, slope[i], logOf[i])
-		})
+		if bool(w.Raw) && key+int(cfg.N) <= end && (!bool(f.Bounded) || key+int(cfg.N)-1 <= low+p.Right && key >= high-p.Left) {
+			tile.MapRows(t, q, scores, logOf, &cfg, func(_, _ int, s, log C) C { return power(dsl.FMA(s, scale*log2e, -log*log2e)) })
+		} else {
+			tile.MapRows(t, q, scores, index, &cfg, func(_, c int, s C, i int32) C {
+				if c += key; c >= end {
+					return 0
+				}
+				return weight.probability(s, c-int(at[i]), masks[i]+c*p.Mask.Key, slope[i], logOf[i])
+			})
+		}
 		multiplyEach(ds, scores, cfg.Sums(t))
-		tile.MultiplySums(t, sums, ds, &cfg, tile.Factor[T]{Mem: k, At: from, Limit: p.D, Across: 1, Along: p.K.Key}, min(end-key, int(cfg.N)), &then, mad)
-	}
-	storeScaled(t, dq, q, sums, (plane*p.Rows+row)*p.D, p.Rows-row, p.D, scale, &then)
+	}, func(sums, _ []C) {
+		storeScaled(t, dq, q, sums, first*p.D, p.Rows-row, p.D, scale, &then)
+	})
 }
 
 // BackwardKeys stores the gradients of keys and values, dk = scale·dSᵀ·q and dv = Pᵀ·grad, see
@@ -182,8 +196,8 @@ func BackwardQueries[T dsl.Number, C dsl.Real](t dsl.Thread, dq, grad []T, logs,
 // are tiles of keys here.
 //
 //kiln:kernel
-//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=false f.Split=false f.Ragged=false f.Packed=false f.Page=0 f.Score=false f.Seen=0 f.Mask=1,2 w.M=16 w.N=32 w.D=32 w.DV=32 w.Down=1 w.Across=1 w.Stages=2 w.Chunk=2 w.Vec=true
-func BackwardKeys[T dsl.Number, C dsl.Real](t dsl.Thread, dk, dv, grad []T, logs, deltas []C, q, k, v []T, bits []uint8, bias, slopes []C, p Problem, scale, limit, lowest C, f Features, w Tiles) {
+//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=false f.Split=false f.Ragged=false f.Packed=false f.Page=0 f.Score=false f.Seen=0 f.Mask=1,2 w.M=16 w.N=32 w.D=32 w.DV=32 w.Down=1 w.Across=1 w.Stages=2 w.Chunk=2 w.Vec=true w.Bulk=false w.Raw=true
+func BackwardKeys[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap, vMap dsl.TensorMap, dk, dv, grad []T, logs, deltas []C, q, k, v []T, bits []uint8, bias, slopes []C, p Problem, scale, limit, lowest C, f Features, w Tiles) {
 	cfg, ofK, ofV := w.scores(), w.gradient(w.D), w.gradient(w.DV)
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	mad := func(a, b, c C) C { return dsl.FMA(a, b, c) }
@@ -191,46 +205,56 @@ func BackwardKeys[T dsl.Number, C dsl.Real](t dsl.Thread, dk, dv, grad []T, logs
 	batch, head := plane/p.Heads, plane%p.Heads
 	weight := weigh(bits, bias, &p, scale, limit, f)
 	begin, end := p.queries(key, int(cfg.M), f.Bounded)
-	columns := tile.Columns[T, C](t, &cfg)
-	sumsK, sumsV := dsl.LocalSlice[C](ofK.Sums(t)), dsl.LocalSlice[C](ofV.Sums(t))
-	keys := tile.Factor[T]{Mem: k, At: batch*p.K.Batch + head*p.K.Head + key*p.K.Key, Limit: p.Keys - key, Across: p.K.Key, Along: 1}
-	values := tile.Factor[T]{Mem: v, At: batch*p.V.Batch + head*p.V.Head + key*p.V.Key, Limit: p.Keys - key, Across: p.V.Key, Along: 1}
-	for group := range p.Rows / p.S {
-		first := plane*p.Rows + group*p.S
-		var slope C
-		if f.ALiBi {
-			slope = slopes[batch*p.Slopes.Batch+head*p.Slopes.Head+group*p.Slopes.Group]
-		}
-		mask := batch*p.Mask.Batch + head*p.Mask.Head + group*p.Mask.Group
-		for query := begin; query < end; query += int(cfg.N) {
-			scores, ds := dsl.LocalSlice[C](cfg.Sums(t)), dsl.LocalSlice[C](cfg.Sums(t))
-			logOf, deltaOf := dsl.LocalSlice[C](columns), dsl.LocalSlice[C](columns)
-			row, n := first+query, min(end-query, int(cfg.N))
-			tile.EachColumn(t, q, scores, &cfg, func(c, i int, _ bool) {
-				if c < n {
-					logOf[i], deltaOf[i] = finite(logs[row+c], lowest), deltas[row+c]
-				}
-			})
-			tile.Multiply(t, scores, keys, tile.Factor[T]{Mem: q, At: row * p.D, Limit: n, Across: p.D, Along: 1}, p.D, &cfg, mad)
-			tile.MapColumns(t, q, ds, deltaOf, &cfg, func(_, _ int, _, delta C) C { return -delta })
-			tile.Multiply(t, ds, values, tile.Factor[T]{Mem: grad, At: row * p.DV, Limit: n, Across: p.DV, Along: 1}, p.DV, &cfg, mad)
-			if f.Capped {
-				capEach(scores, ds, weight.less, cfg.Sums(t))
+	both := tile.Both[T]{
+		A:  tile.Factor[T]{Mem: k, At: batch*p.K.Batch + head*p.K.Head + key*p.K.Key, Limit: p.Keys - key, Across: p.K.Key, Along: 1, Map: kMap, Row: key, Plane: batch*p.K.Plane + head},
+		A2: tile.Factor[T]{Mem: v, At: batch*p.V.Batch + head*p.V.Head + key*p.V.Key, Limit: p.Keys - key, Across: p.V.Key, Along: 1, Map: vMap, Row: key, Plane: batch*p.V.Plane + head},
+		K:  p.D, K2: p.DV,
+	}
+	each := (max(end-begin, 0) + int(cfg.N) - 1) / int(cfg.N) // tiles of the queries of a head
+	tile.ChainBoth(t, &cfg, &ofK, &ofV, true, both, each*(p.Rows/p.S), mad, func(i int) (b, b2 tile.Factor[T], n int) {
+		query := begin + i%each*int(cfg.N)
+		row := plane*p.Rows + i/each*p.S + query
+		n = min(end-query, int(cfg.N))
+		b = tile.Factor[T]{Mem: q, At: row * p.D, Limit: n, Across: p.D, Along: 1, Map: qMap, Row: row}
+		b2 = tile.Factor[T]{Mem: grad, At: row * p.DV, Limit: n, Across: p.DV, Along: 1, Map: gradMap, Row: row}
+		return b, b2, n
+	}, func(i int, scores, ds []C) {
+		group, query := i/each, begin+i%each*int(cfg.N)
+		row, n := plane*p.Rows+group*p.S+query, min(end-query, int(cfg.N))
+		inside := n == int(cfg.N)
+		tile.Map(t, q, ds, &cfg, func(_, c int, d C) C {
+			if !inside && c >= n {
+				return 0
 			}
-			tile.MapColumns(t, q, scores, logOf, &cfg, func(r, c int, s, log C) C {
+			return d - deltas[row+c]
+		})
+		if f.Capped {
+			capEach(scores, ds, weight.less, cfg.Sums(t))
+		}
+		if bool(w.Raw) && inside && (!bool(f.Bounded) || key+int(cfg.M)-1 <= query+p.Off+p.Right && key >= query+n-1+p.Off-p.Left) {
+			tile.Map(t, q, scores, &cfg, func(_, c int, s C) C {
+				return power(dsl.FMA(s, scale*log2e, -finite(logs[row+c], lowest)*log2e))
+			})
+		} else {
+			var slope C
+			if f.ALiBi {
+				slope = slopes[batch*p.Slopes.Batch+head*p.Slopes.Head+group*p.Slopes.Group]
+			}
+			mask := batch*p.Mask.Batch + head*p.Mask.Head + group*p.Mask.Group
+			tile.Map(t, q, scores, &cfg, func(r, c int, s C) C {
 				if c >= n {
 					return 0
 				}
 				r = min(key+r, p.Keys-1)
+				log := finite(logs[row+c], lowest)
 				return weight.probability(s, r-(query+c+p.Off), mask+(query+c)*p.Mask.Row+r*p.Mask.Key, slope, log)
 			})
-			tile.MultiplySums(t, sumsV, scores, &cfg, tile.Factor[T]{Mem: grad, At: row * p.DV, Limit: p.DV, Across: 1, Along: p.DV}, n, &ofV, mad)
-			multiplyEach(ds, scores, cfg.Sums(t))
-			tile.MultiplySums(t, sumsK, ds, &cfg, tile.Factor[T]{Mem: q, At: row * p.D, Limit: p.D, Across: 1, Along: p.D}, n, &ofK, mad)
 		}
-	}
-	storeScaled(t, dk, q, sumsK, (plane*p.Keys+key)*p.D, p.Keys-key, p.D, scale, &ofK)
-	storeScaled(t, dv, q, sumsV, (plane*p.Keys+key)*p.DV, p.Keys-key, p.DV, 1, &ofV)
+		multiplyEach(ds, scores, cfg.Sums(t))
+	}, func(sumsK, sumsV []C) {
+		storeScaled(t, dk, q, sumsK, (plane*p.Keys+key)*p.D, p.Keys-key, p.D, scale, &ofK)
+		storeScaled(t, dv, q, sumsV, (plane*p.Keys+key)*p.DV, p.Keys-key, p.DV, 1, &ofV)
+	})
 }
 
 // queries returns the first query of a head that can attend to one of n keys, and the one behind

@@ -29,8 +29,8 @@ type Problem struct {
 }
 
 // Strides are the distances of neighbours in memory: batches, heads of keys, the heads of queries
-// of each, rows and keys.
-type Strides struct{ Batch, Head, Group, Row, Key int }
+// of each, rows and keys; and the planes of a tensor map from one batch to the next.
+type Strides struct{ Batch, Head, Group, Row, Key, Plane int }
 
 // Features are what an attention has, of which the kernel has code for those alone.
 type Features struct {
@@ -67,11 +67,14 @@ type ForwardTiles struct {
 	Down, Stages     dsl.ConstInt
 	Chunk            dsl.ConstInt  // elements in 16 bytes
 	QVec, KVec, VVec dsl.ConstBool // rows of queries, keys and values are whole chunks, and aligned
+	Bulk             dsl.ConstBool // operands have tensor maps, for devices with warpgroup instructions
+	Wide             dsl.ConstInt  // the size of queries and keys rounded up to whole stages, if Bulk
+	Raw              dsl.ConstBool // scores are scaled in the exponent: nothing is added to them, and the scale is positive
 }
 
 // scores is the configuration of the product of queries and keys.
 func (w *ForwardTiles) scores() tile.Config {
-	return tile.Config{M: w.M, N: w.N, K: tile.RowBytes / 16 * w.Chunk, Down: w.Down, Across: 1, Stages: w.Stages, Chunk: w.Chunk, AVec: w.QVec, BVec: w.KVec}
+	return tile.Config{M: w.M, N: w.N, K: tile.RowBytes / 16 * w.Chunk, Down: w.Down, Across: 1, Stages: w.Stages, Chunk: w.Chunk, AVec: w.QVec, BVec: w.KVec, Bulk: w.Bulk}
 }
 
 // values is the configuration of the product of scores and values.
@@ -84,6 +87,9 @@ func (w *ForwardTiles) values() tile.Config {
 // Shared is how many elements a block has in shared memory.
 func (w *ForwardTiles) Shared() int {
 	c, then := w.scores(), w.values()
+	if w.Bulk {
+		return int(c.M*w.Wide + c.Stages*c.N*(w.Wide+then.N))
+	}
 	return c.Shared() + int(then.Stages*then.K*then.N+c.M*c.N)
 }
 
@@ -111,8 +117,8 @@ const (
 // 2024); seen says of each tile of rows and keys whether any is not.
 //
 //kiln:kernel
-//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=true f.Split=true f.Ragged=true f.Packed=true f.Page=16 f.Score=true f.Seen=1,2 f.Mask=1,2 w.M=16 w.N=64 w.DV=64 w.Down=1 w.Stages=2 w.Chunk=2 w.QVec=true w.KVec=true w.VVec=true
-func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, parts, logs []C, q, k, v []T, bits, seen []uint8, bias, slopes, sinks []C, table []int32, p Problem, scale, limit, lowest C, f Features, w ForwardTiles, score func(score float32, query, key int32) float32, see func(query, key int32) bool) {
+//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=true f.Split=true f.Ragged=true f.Packed=true f.Page=16 f.Score=true f.Seen=1,2 f.Mask=1,2 w.M=16 w.N=64 w.DV=64 w.Down=1 w.Stages=2 w.Chunk=2 w.QVec=true w.KVec=true w.VVec=true w.Bulk=false w.Wide=0 w.Raw=true
+func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, kMap, vMap dsl.TensorMap, out []T, parts, logs []C, q, k, v []T, bits, seen []uint8, bias, slopes, sinks []C, table []int32, p Problem, scale, limit, lowest C, f Features, w ForwardTiles, score func(score float32, query, key int32) float32, see func(query, key int32) bool) {
 	cfg, then := w.scores(), w.values()
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	mad := func(a, b, c C) C { return dsl.FMA(a, b, c) }
@@ -148,10 +154,9 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, parts, logs []C, q
 		begin, end = part(begin, end, b.split, p.Splits, int(cfg.N))
 	}
 	first := b.split*p.AllRows + b.base // row of what is stored
-	sums := dsl.LocalSlice[C](then.Sums(t))
-	queries := tile.Factor[T]{Mem: q, At: (b.base + row) * p.D, Limit: p.Rows - row, Across: p.D, Along: 1}
-	keys := tile.Factor[T]{Mem: k, At: head * p.K.Head, Across: p.K.Key, Along: 1}
-	values := tile.Factor[T]{Mem: v, At: head * p.V.Head, Limit: p.DV, Across: 1, Along: p.V.Key}
+	queries := tile.Factor[T]{Mem: q, At: (b.base + row) * p.D, Limit: p.Rows - row, Across: p.D, Along: 1, Map: qMap, Row: b.base + row}
+	keys := tile.Factor[T]{Mem: k, At: head * p.K.Head, Across: p.K.Key, Along: 1, Map: kMap, Plane: batch*p.K.Plane + head}
+	values := tile.Factor[T]{Mem: v, At: head * p.V.Head, Limit: p.DV, Across: 1, Along: p.V.Key, Map: vMap, Plane: batch*p.V.Plane + head}
 	if f.Page > 0 {
 		keys.Page, keys.Pages, keys.PageStride = f.Page, table[p.PagesAt+b.key:], p.K.Batch
 		values.Page, values.Pages, values.PageStride = f.Page, table[p.PagesAt+b.key:], p.V.Batch
@@ -159,81 +164,95 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, parts, logs []C, q
 		keys.At += batch*p.K.Batch + b.key*p.K.Key
 		values.At += batch*p.V.Batch + b.key*p.V.Key
 	}
-	keysAt, valuesAt := keys.At, values.At
-	for key := begin; key < end; key += int(cfg.N) {
-		if f.Seen == SeenByTable && seen[tiles+key/int(cfg.N)] == 0 {
-			continue
-		}
+	low, high := p.span(row, int(cfg.M), &f)
+	natural := C(1) // scores are in units of it
+	if w.Raw {
+		natural = scale
+	}
+	unit := natural * log2e
+	skip := func(key int) bool { return f.Seen == SeenByTable && seen[tiles+key/int(cfg.N)] == 0 }
+	tile.Chain(t, &cfg, &then, w.Wide, queries, p.D, begin, end, mad, skip, func(key int) (k, v tile.Factor[T], n int) {
+		k, v = keys, values
+		k.Row, v.Row, k.Limit = key, key, end-key
 		if f.Page > 0 {
-			keys.First, values.First = key, key
+			k.First, v.First = key, key
 		} else {
-			keys.At, values.At = keysAt+key*p.K.Key, valuesAt+key*p.V.Key
+			k.At, v.At = keys.At+key*p.K.Key, values.At+key*p.V.Key
 		}
-		keys.Limit = end - key
-		scores := dsl.LocalSlice[C](cfg.Sums(t))
-		tile.Multiply(t, scores, queries, keys, p.D, &cfg, mad)
-		tile.MapRows(t, q, scores, index, &cfg, func(_, c int, s C, i int32) C {
-			c += key
-			if c >= end {
-				return lowest
-			}
-			s *= scale
-			if f.Capped {
-				s = limit * dsl.Tanh(s/limit)
-			}
-			if f.Score {
-				s = C(score(float32(s), position[i], int32(c)))
-			}
-			far := c - int(position[i])
-			if f.ALiBi {
-				s -= slope[i] * C(max(far, -far))
-			}
-			if f.Bounded && (far > p.Right || far < -p.Left) {
-				return lowest
-			}
-			if f.Seen != SeenByAll && !see(position[i], int32(c)) {
-				return lowest
-			}
-			if f.Mask == BoolMask && bits[masks[i]+c*p.Mask.Key] == 0 {
-				return lowest
-			}
-			if f.Mask == AddedMask {
-				s += bias[masks[i]+c*p.Mask.Key]
-			}
-			return s
-		})
+		return k, v, min(end-key, int(cfg.N))
+	}, func(key int, scores []C) {
+		inside := key+int(cfg.N) <= end
+		if f.Bounded {
+			inside = inside && key+int(cfg.N)-1 <= low+p.Right && key >= high-p.Left
+		}
+		if !bool(w.Raw) || !inside {
+			tile.MapRows(t, q, scores, index, &cfg, func(_, c int, s C, i int32) C {
+				c += key
+				if c >= end {
+					return lowest
+				}
+				if !w.Raw {
+					s *= scale
+				}
+				if f.Capped {
+					s = limit * dsl.Tanh(s/limit)
+				}
+				if f.Score {
+					s = C(score(float32(s), position[i], int32(c)))
+				}
+				far := c - int(position[i])
+				if f.ALiBi {
+					s -= slope[i] * C(max(far, -far))
+				}
+				if f.Bounded && (far > p.Right || far < -p.Left) {
+					return lowest
+				}
+				if f.Seen != SeenByAll && !see(position[i], int32(c)) {
+					return lowest
+				}
+				if f.Mask == BoolMask && bits[masks[i]+c*p.Mask.Key] == 0 {
+					return lowest
+				}
+				if f.Mask == AddedMask {
+					s += bias[masks[i]+c*p.Mask.Key]
+				}
+				return s
+			})
+		}
 		tile.ReduceRows(t, q, scores, top, &cfg, larger)
 		tile.EachRow(t, q, scores, &cfg, func(_, i int, _ bool) {
 			largest := max(most[i], top[i])
 			if top[i] = largest; largest == lowest {
 				top[i] = 0 // no key yet
 			}
-			change[i], most[i] = exponential(most[i]-top[i]), largest
+			change[i], most[i] = power((most[i]-top[i])*unit), largest // 1 if it is no larger than before
+			top[i] *= -unit
 			total[i] *= change[i]
 		})
-		tile.MapRows(t, q, scores, top, &cfg, func(_, _ int, s, top C) C { return exponential(s - top) })
+		tile.MapRows(t, q, scores, top, &cfg, func(_, _ int, s, top C) C { return power(dsl.FMA(s, unit, top)) })
 		tile.FoldRows(t, q, scores, total, &cfg, add)
+	}, func(sums []C) {
 		tile.MapRows(t, q, sums, change, &then, func(_, _ int, s, change C) C { return s * change })
-		tile.MultiplySums(t, sums, scores, &cfg, values, min(end-key, int(cfg.N)), &then, mad)
-	}
-	tile.JoinRows(t, q, total, &cfg, add)
-	tile.EachRow(t, q, sums, &cfg, func(r, i int, once bool) {
-		if once && row+r < p.Rows {
-			logs[first+row+r] = most[i] + dsl.Log(total[i])
-		}
-		total[i] = inverse(total[i])
-	})
-	tile.MapRows(t, q, sums, total, &then, func(_, _ int, s, inverse C) C { return s * inverse })
-	tile.EachPair(t, q, sums, &then, func(r, c, next int, s, s2 C) {
-		if r += row; r < p.Rows {
-			to := (first + r) * p.DV
-			if c < p.DV {
-				store(out, parts, to+c, s, f.Split)
+	}, func(sums []C) {
+		tile.JoinRows(t, q, total, &cfg, add)
+		tile.EachRow(t, q, sums, &cfg, func(r, i int, once bool) {
+			if once && row+r < p.Rows {
+				logs[first+row+r] = most[i]*natural + dsl.Log(total[i])
 			}
-			if c+next < p.DV {
-				store(out, parts, to+c+next, s2, f.Split)
+			total[i] = inverse(total[i])
+		})
+		tile.MapRows(t, q, sums, total, &then, func(_, _ int, s, inverse C) C { return s * inverse })
+		tile.EachPair(t, q, sums, &then, func(r, c, next int, s, s2 C) {
+			if r += row; r < p.Rows {
+				to := (first + r) * p.DV
+				if c < p.DV {
+					store(out, parts, to+c, s, f.Split)
+				}
+				if c+next < p.DV {
+					store(out, parts, to+c+next, s2, f.Split)
+				}
 			}
-		}
+		})
 	})
 }
 
@@ -260,6 +279,17 @@ func inverse[C dsl.Real](x C) C {
 		y = dsl.FMA(y, dsl.FMA(-x, y, 1), y)
 	}
 	return y
+}
+
+// log2e is the logarithm of e to base 2.
+const log2e = 1.44269504088896340735992468100189214
+
+// power is 2ˣ, for float32 as the device has it.
+func power[C dsl.Real](x C) C {
+	if more[C]() {
+		return dsl.Exp2(x)
+	}
+	return C(fast.Exp2(float32(x)))
 }
 
 // exponential is eˣ, for float32 as the device has it.

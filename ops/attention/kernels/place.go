@@ -80,6 +80,21 @@ func (p *Problem) keys(row, n int, bounded dsl.ConstBool) (begin, end int) {
 	return p.between(row%p.S, last%p.S)
 }
 
+// span returns the positions of the first and the last query of a tile of rows, or of all queries of
+// heads that it has parts of.
+func (p *Problem) span(row, n int, f *Features) (low, high int) {
+	last := min(row+n, p.Rows) - 1
+	switch {
+	case bool(f.Packed):
+		low, high = row/p.Groups, last/p.Groups
+	case row/p.S != last/p.S:
+		low, high = 0, p.S-1
+	default:
+		low, high = row%p.S, last%p.S
+	}
+	return low + p.Off, high + p.Off
+}
+
 // between returns the keys that queries from one to another can attend to.
 func (p *Problem) between(low, high int) (begin, end int) {
 	return max(low+p.Off-p.Left, 0), min(high+p.Off+p.Right+1, p.Keys)
