@@ -25,22 +25,18 @@ func LinearStrategies() []string { return manyRows.Names() }
 var manyRows = ops.NewStrategies(
 	// By warpgroups that multiply while another one fills stages.
 	blockTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 8}, 64),
-	blockTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6}, 128),
-	blockTiles(tile.Config{M: 192, N: 128, Down: 12, Across: 1, Stages: 5}, mostFilled),
-	blockTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4}, 0),
+	blockTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6}, mostFilled),
 	// By warps that do both in turn.
 	blockTiles(tile.Config{M: 64, N: 128, Down: 2, Across: 4, Stages: 3}, 64),
 	blockTiles(tile.Config{M: 64, N: 64, Down: 2, Across: 2, Stages: 2}, 64),
-	blockTiles(tile.Config{M: 128, N: 128, Down: 2, Across: 4, Stages: 3}, mostTurned),
+	blockTiles(tile.Config{M: 128, N: 128, Down: 2, Across: 4, Stages: 3}, mostFilled),
 	ops.Strategy[manyProblem]{Name: "dequantized weight", Fits: ops.Always[manyProblem], Run: runDense},
 )
 
-// Up to how many rows tiles make values themselves, each for its own rows, rather than have the
-// weight dequantized once in memory: by warpgroups, and by warps.
-const (
-	mostFilled = 1024
-	mostTurned = 256
-)
+// mostFilled is up to how many rows tiles make values themselves, each for its own rows, rather than
+// have the weight dequantized once in memory. On an H100, of 14336x4096 in Q4_K, 128 rows take 98 µs
+// and 122, and 256 rows 193 and 119.
+const mostFilled = 128
 
 // manyProblem is a product of many rows.
 type manyProblem struct {

@@ -27,6 +27,10 @@ func TestNumbersOfHalfPrecision(t *testing.T) {
 		want := set.F32(t, name+"/dequant/f32")
 		require.Len(t, got, len(want))
 		for i := range want {
+			if want[i] != want[i] && d.Kind() != "cpu" { // GPUs have one NaN
+				require.True(t, got[i] != got[i], "%s %#x", name, raw[2*i:][:2])
+				continue
+			}
 			require.Equal(t, math.Float32bits(want[i]), math.Float32bits(got[i]), "%s %#x", name,
 				raw[2*i:][:2])
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/gokiln/kiln/nn"
@@ -38,7 +39,8 @@ func done(list ...*tensor.Tensor) error {
 // networks are attention, losses, layers and updates of networks, and a step of training.
 func networks(d *tensor.Device, small bool) []work {
 	list := attentions(d, small)
-	return append(list, lossOf(d, small), residualNorm(d, small), rotary(d, small), adamW(d, small), trainingStep(d, small))
+	list = append(list, lossOf(d, small), residualNorm(d, small), rotary(d, small), adamW(d, small))
+	return append(list, trainingSteps(d, small)...)
 }
 
 // attends is the shape of an attention.
@@ -252,41 +254,60 @@ func (g *gpt) loss(ids, next *tensor.Tensor, heads int) *tensor.Tensor {
 	return loss.LinearCrossEntropy(x, g.Token.Weight.Tensor(), nil, next, loss.CrossEntropyOptions{})
 }
 
-// trainingStep is a step of training: forward and backward passes, clipping and the update. Its
-// operations are six times the parameters for each token, and those of attention.
-func trainingStep(d *tensor.Device, small bool) work {
+// trainingSteps are a step of training, forward and backward passes, clipping and the update, and the
+// same as a graph, which takes the host one launch. Its operations are six times the parameters for
+// each token, and those of attention.
+func trainingSteps(d *tensor.Device, small bool) []work {
 	vocabulary, context, dim, heads, layers, batch, dt := 50304, 1024, 768, 12, 12, 16, tensor.BF16
 	if small {
 		vocabulary, context, dim, heads, layers, batch, dt = 512, 64, 128, 4, 4, 8, tensor.F32
 	}
 	tokens := float64(batch * context)
 	params := float64(vocabulary*dim + layers*12*dim*dim)
-	return work{
+	step := sync.OnceValues(func() (func() error, error) {
+		g := newGPT(vocabulary, context, dim, layers)
+		if err := nn.Init(g, nn.On{Device: d, DType: dt}); err != nil {
+			return nil, err
+		}
+		vars, err := nn.Trainable(g)
+		if err != nil {
+			return nil, err
+		}
+		opt := optim.NewAdamW(vars, optim.AdamW{LR: 3e-4, WeightDecay: 0.1})
+		ids := tensor.Rand(d, tensor.F32, 0, float64(vocabulary), batch, context+1).Floor().Cast(tensor.I64)
+		in, next := ids.Narrow(1, 0, context).Contiguous(), ids.Narrow(1, 1, context).Contiguous()
+		return func() error {
+			s := tensor.OpenScope()
+			grads, err := g.loss(in.In(s), next.In(s), heads).Backward()
+			if err == nil {
+				_, err = opt.StepClipped(grads, 1)
+			}
+			if e := s.Close(); err == nil {
+				err = e
+			}
+			return err
+		}, opt.Err()
+	})
+	w := work{
 		name:  fmt.Sprintf("gpt step of %d tokens, %d layers of %d %s", batch*context, layers, dim, dt),
 		flops: tokens * (6*params + 6*float64(layers*context*dim)),
-		op: lazily(func() (func() error, error) {
-			g := newGPT(vocabulary, context, dim, layers)
-			if err := nn.Init(g, nn.On{Device: d, DType: dt}); err != nil {
-				return nil, err
-			}
-			vars, err := nn.Trainable(g)
-			if err != nil {
-				return nil, err
-			}
-			opt := optim.NewAdamW(vars, optim.AdamW{LR: 3e-4, WeightDecay: 0.1})
-			ids := tensor.Rand(d, tensor.F32, 0, float64(vocabulary), batch, context+1).Floor().Cast(tensor.I64)
-			in, next := ids.Narrow(1, 0, context).Contiguous(), ids.Narrow(1, 1, context).Contiguous()
-			return func() error {
-				s := tensor.OpenScope()
-				grads, err := g.loss(in.In(s), next.In(s), heads).Backward()
-				if err == nil {
-					_, err = opt.StepClipped(grads, 1)
-				}
-				if e := s.Close(); err == nil {
-					err = e
-				}
-				return err
-			}, opt.Err()
-		}),
+		op:    lazily(step),
 	}
+	graph := w
+	graph.name = strings.Replace(w.name, "gpt step", "gpt step by a graph", 1)
+	graph.op = lazily(func() (func() error, error) {
+		f, err := step()
+		if err != nil {
+			return nil, err
+		}
+		if err := f(); err != nil { // which makes the states of the optimiser
+			return nil, err
+		}
+		g, err := d.Capture(f)
+		if err != nil {
+			return nil, err
+		}
+		return g.Launch, nil
+	})
+	return []work{w, graph}
 }

@@ -39,8 +39,12 @@ func put32(out []uint8, i int, v uint32) {
 }
 
 // nearest rounds to the nearest integer, half to even: the sum with 1.5·2²³ has it in its lowest
-// bits. Magnitudes are below 2²².
+// bits. Magnitudes are below 2²². NaN, which numbers near the smallest give, is 0, as with the payload
+// that processors of the reference have.
 func nearest(x float32) int32 {
+	if x != x {
+		return 0
+	}
 	return int32(math.Float32bits(x+12582912)&0x7FFFFF) - 0x400000
 }
 
