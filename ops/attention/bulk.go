@@ -1,14 +1,12 @@
 package attention
 
 import (
-	"fmt"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/dsl/tile"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/attention/kernels"
 	"github.com/gokiln/kiln/runtime"
-	"os"
 )
 
 // warpgroup is how many warps a group has that multiplies together, or copies for the others.
@@ -18,11 +16,10 @@ const warpgroup = 4
 type maps [4]dsl.TensorMap
 
 // bulk returns tiles for warpgroup instructions and bulk copies, and the tensor maps. ok is false where
-// the device has none for the type, where no tensor map describes the operands, and for fewer rows than
-// a warpgroup has, as in decoding.
+// the device has none for the type, and where no tensor map describes the operands.
 func (p *Problem) bulk(dev *runtime.Device, info *runtime.Info, w kernels.ForwardTiles) (_ kernels.ForwardTiles, m maps, ok bool) {
 	n, d := p.sizes(), p.K.Layout.Shape()[3]
-	if p.Sequences != nil || p.PageTokens > 0 || n.groups*n.s < leastRows || d > MaxSize || !bool(w.QVec && w.KVec && w.VVec) || !p.bulky(dev) {
+	if p.Sequences != nil || p.PageTokens > 0 || d > MaxSize || !bool(w.QVec && w.KVec && w.VVec) || !p.bulky(dev) {
 		return w, m, false
 	}
 	w.Bulk, w.Wide = true, dsl.ConstInt(ops.RoundUp(d, tile.RowBytes/p.Q.DType.Size()))
@@ -30,13 +27,13 @@ func (p *Problem) bulk(dev *runtime.Device, info *runtime.Info, w kernels.Forwar
 	if max(w.Wide, w.DV) > 128 {
 		w.N = 64
 	}
-	if e := os.Getenv("KILN_ATT"); e != "" {
-		var m, n, d, st int
-		fmt.Sscanf(e, "%d,%d,%d,%d", &m, &n, &d, &st)
-		w.M, w.N, w.Down, w.Stages = dsl.ConstInt(m), dsl.ConstInt(n), dsl.ConstInt(d), dsl.ConstInt(st)
+	if n.groups*n.s <= leastRows { // as in decoding, where memory is what takes the time
+		w.M, w.N, w.Down, w.Stages = leastRows, 64, 4, 6
 	}
-	if w.Shared()*p.Q.DType.Size()+tile.ChainBytes > info.SharedPerBlock {
-		return w, m, false
+	for w.Shared()*p.Q.DType.Size()+tile.ChainBytes > info.SharedPerBlock {
+		if w.Stages--; w.Stages < 2 {
+			return w, m, false
+		}
 	}
 	m, err := p.tensorMaps(dev, nil, int(w.M), int(w.N))
 	return w, m, err == nil

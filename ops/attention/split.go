@@ -43,6 +43,9 @@ func attended(k *kernels.Problem, f *kernels.Features, m int) int {
 // all.
 func resident(info *runtime.Info, size int, w *kernels.ForwardTiles) int {
 	threads := int(w.Down) * info.WarpSize
+	if w.Bulk {
+		threads += warpgroup * info.WarpSize
+	}
 	n := min(info.ThreadsPerUnit/threads, info.SharedPerBlock/(w.Shared()*size))
 	if info.RegistersPerUnit > 0 {
 		n = min(n, info.RegistersPerUnit/(threads*256))
