@@ -1,6 +1,9 @@
 package kernels
 
-import "github.com/gokiln/kiln/dsl"
+import (
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/fast"
+)
 
 // Rows are Count rows of Classes elements of a contiguous tensor. Neighbours of a row are Inner
 // apart, as are those of a dimension that has Inner elements behind it.
@@ -22,17 +25,26 @@ type rowState[C dsl.Real] struct{ most, sum, weighted C }
 // InFlight is how many elements a thread loads before it computes with them.
 const InFlight = 8
 
-// add adds elements, of which those that are -Inf count for nothing. The sum is scaled once for
-// all of them.
-func (a *rowState[C]) add(v *[InFlight]C) {
+// exponential is eˣ for elements of type T: as the device has it where these have fewer bits than
+// float32.
+func exponential[T dsl.Float, C dsl.Real](x C) C {
+	if odd := C(1<<12 + 1); dsl.Convert[C](dsl.Convert[T](odd)) != odd {
+		return C(fast.Exp(float32(x)))
+	}
+	return dsl.Exp(x)
+}
+
+// add adds elements of type T to a state, of which those that are -Inf count for nothing. The sum is
+// scaled once for all of them.
+func add[T dsl.Float, C dsl.Real](a *rowState[C], v *[InFlight]C) {
 	most := a.most
 	for u := range InFlight {
 		most = max(most, v[u])
 	}
 	by := finite(most)
-	sum := a.sum * dsl.Exp(a.most-by)
+	sum := a.sum * exponential[T](a.most-by)
 	for u := range InFlight {
-		sum += dsl.Exp(v[u] - by)
+		sum += exponential[T](v[u] - by)
 	}
 	a.most, a.sum = most, sum
 }
@@ -72,7 +84,7 @@ func rowStateOf[T dsl.Float, C dsl.Real](x []T, w []C, r *Rows, row, from, step 
 		for u := range InFlight {
 			v[u] = dsl.Convert[C](x[first+(c+u*step)*r.Inner])
 		}
-		a.add(&v)
+		add[T](&a, &v)
 		if smooth {
 			for u := range InFlight {
 				a.weighted += weight(w, c+u*step, weighted) * v[u]
@@ -88,7 +100,7 @@ func rowStateOf[T dsl.Float, C dsl.Real](x []T, w []C, r *Rows, row, from, step 
 			}
 		}
 	}
-	a.add(&v)
+	add[T](&a, &v)
 	return a
 }
 
@@ -161,9 +173,10 @@ func slopeOf[C dsl.Real](stats, g []C, ids []int64, r *Rows, row int, smooth dsl
 	return s
 }
 
-// of is 0 where no gradient comes in, whatever v is.
-func (s *slope[C]) of(v, w C, class int) C {
-	d := s.gLse * dsl.Exp(v-s.lse)
+// of is the gradient of a class whose part of the softmax is p: 0 where no gradient comes in, whatever
+// that is.
+func (s *slope[C]) of(p, w C, class int) C {
+	d := s.gLse * p
 	if s.gLse == 0 {
 		d = 0
 	}
@@ -185,7 +198,7 @@ func RowSlopes[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, ids []int64, s
 	first := r.first(row)
 	for c := t.ThreadX(); c < r.Classes; c += t.BlockDimX() {
 		i := first + c*r.Inner
-		out[i] = dsl.Convert[T](s.of(dsl.Convert[C](x[i]), weight(w, c, weighted), c))
+		out[i] = dsl.Convert[T](s.of(exponential[T](dsl.Convert[C](x[i])-s.lse), weight(w, c, weighted), c))
 	}
 }
 
@@ -201,6 +214,6 @@ func ColumnSlopes[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, ids []int64
 	first := r.first(row)
 	for c := range r.Classes {
 		i := first + c*r.Inner
-		out[i] = dsl.Convert[T](s.of(dsl.Convert[C](x[i]), weight(w, c, weighted), c))
+		out[i] = dsl.Convert[T](s.of(exponential[T](dsl.Convert[C](x[i])-s.lse), weight(w, c, weighted), c))
 	}
 }
