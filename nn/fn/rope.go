@@ -161,6 +161,7 @@ func (r *rope) launch(out, x, cos, sin *tensor.Tensor) error {
 	}
 	w.Contiguous = w.X[3] == 1 && w.Out[3] == 1
 	w.Table[1] = w.Pairs
+	w.Vectors = w.Contiguous && !w.Interleaved && dsl.ConstBool(vectors(w.Pairs, w.Width, w.X[:3], w.Out[:3], x, out, cos, sin))
 	if cos.Rank() == 3 {
 		w.Table[0] = cos.Size(1) * w.Pairs
 	}
@@ -175,12 +176,27 @@ func (r *rope) launch(out, x, cos, sin *tensor.Tensor) error {
 	rows := w.Size[0] * w.Size[1] * w.Size[2]
 	w.Div, w.Wide = [2]opskernels.Divisor{ops.Divisor(max(w.Size[1], 1)), ops.Divisor(max(w.Size[2], 1))}, rows > math.MaxInt32
 	wide := ropeThreads
-	for wide > 32 && wide/2 >= w.Width-w.Pairs {
+	items, least := w.Width-w.Pairs, 32
+	if w.Vectors {
+		items, least = items/4, 8
+	}
+	for wide > least && wide/2 >= items {
 		wide /= 2
 	}
 	high := ropeThreads / wide
 	g := runtime.Grid{Blocks: runtime.Dim3{X: max((rows+high-1)/high, 1)}, Threads: runtime.Dim3{X: wide, Y: high}}
 	return tensor.Launch(k, g, out, x, cos, sin, w, ops.ScalarArg(x.DType().Compute(), &direction))
+}
+
+// vectors reports whether rows of pairs can be rotated four elements at a time: all begin at multiples
+// of these, where blocks have lanes to load vectors by.
+func vectors(pairs, width int, steps, outSteps []int, operands ...*tensor.Tensor) bool {
+	info := ops.DeviceInfo(operands[0].Device().Runtime())
+	all := append(append([]int{pairs, width}, steps...), outSteps...)
+	for _, t := range operands {
+		all = append(all, t.Layout().Offset())
+	}
+	return ops.TraitsOf(&info).VectorAccess && ops.Multiples(4, all...)
 }
 
 // order is where batch, heads, times and elements are.

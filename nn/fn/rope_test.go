@@ -6,8 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/internal/pretend"
 	"github.com/gokiln/kiln/nn/fn"
 	"github.com/gokiln/kiln/nn/internal/golden"
+	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -189,5 +191,26 @@ func TestRopeIntoItself(t *testing.T) {
 		want := of(x, a, b)
 		require.NoError(t, fn.RopeInto(tables, x, a, b, interleaved))
 		requireBits(t, want, tables)
+	}
+}
+
+// Where threads load vectors, rows are rotated four elements at a time if all begin at such: with the
+// same bits as elsewhere.
+func TestRopeVectors(t *testing.T) {
+	d := open(t)
+	for _, c := range []struct{ pairs, width, skip int }{{32, 64, 0}, {8, 40, 0}, {4, 8, 0}, {6, 12, 0}, {8, 40, 1}} {
+		for _, dt := range []tensor.DType{tensor.F32, tensor.BF16} {
+			x := tensor.Randn(d, dt, 0, 1, 2, 3, 7, c.width+4).Narrow(3, c.skip, c.width)
+			cos, sin := tensor.Randn(d, tensor.F32, 0, 1, 9, c.pairs), tensor.Randn(d, tensor.F32, 0, 1, 9, c.pairs)
+			want := fn.Rope(x, cos.Narrow(0, 1, 8), sin.Narrow(0, 1, 8))
+			end := pretend.Be(func(info *runtime.Info) { info.ThreadsPerUnit = 2048 })
+			got := fn.Rope(x, cos.Narrow(0, 1, 8), sin.Narrow(0, 1, 8))
+			end()
+			w, err := want.Bytes()
+			require.NoError(t, err)
+			g, err := got.Bytes()
+			require.NoError(t, err)
+			require.Equal(t, w, g, "%v %v", c, dt)
+		}
 	}
 }

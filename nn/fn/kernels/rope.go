@@ -20,6 +20,7 @@ type Rotation struct {
 
 	Interleaved dsl.ConstBool // a pair is neighbours, and not Pairs apart
 	Contiguous  dsl.ConstBool // rows are contiguous, in x and out
+	Vectors     dsl.ConstBool // and begin at multiples of four elements, as halves of rows and tables do
 }
 
 // start returns where a row, of a batch, a head and a position, begins in the operands and in the
@@ -66,6 +67,10 @@ func Rope[T, O dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, cos, sin []O, w 
 		w.X[3], w.Out[3] = 1, 1 // known to the compiler
 	}
 	from, to, table := w.start(row)
+	if w.Vectors {
+		rotateVectors[T, O, C](t, out, x, cos, sin, &w, direction, from/4, to/4, table/4)
+		return
+	}
 	for i := t.ThreadX(); i < w.items(); i += t.BlockDimX() {
 		if i >= w.Pairs {
 			c := i + w.Pairs
@@ -77,5 +82,26 @@ func Rope[T, O dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, cos, sin []O, w 
 		a, b := dsl.Convert[C](x[from+m*w.X[3]]), dsl.Convert[C](x[from+n*w.X[3]])
 		out[to+m*w.Out[3]] = dsl.Convert[T](a*c - b*s)
 		out[to+n*w.Out[3]] = dsl.Convert[T](a*s + b*c)
+	}
+}
+
+// rotateVectors rotates a row in vectors of four elements, for all of which it is where it begins.
+func rotateVectors[T, O dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, cos, sin []O, w *Rotation, direction C, from, to, table int) {
+	half := w.Pairs / 4
+	for i := t.ThreadX(); i < w.items()/4; i += t.BlockDimX() {
+		if i >= half {
+			dsl.StoreVec(out, to+i+half, dsl.LoadVec[[4]T](x, from+i+half))
+			continue
+		}
+		c, s := dsl.LoadVec[[4]O](cos, table+i), dsl.LoadVec[[4]O](sin, table+i)
+		a, b := dsl.LoadVec[[4]T](x, from+i), dsl.LoadVec[[4]T](x, from+i+half)
+		var low, high [4]T
+		for j := range 4 {
+			cj, sj := dsl.Convert[C](c[j]), direction*dsl.Convert[C](s[j])
+			aj, bj := dsl.Convert[C](a[j]), dsl.Convert[C](b[j])
+			low[j], high[j] = dsl.Convert[T](aj*cj-bj*sj), dsl.Convert[T](aj*sj+bj*cj)
+		}
+		dsl.StoreVec(out, to+i, low)
+		dsl.StoreVec(out, to+i+half, high)
 	}
 }
