@@ -64,7 +64,7 @@ func TestFusedTiles(t *testing.T) {
 // several tiles, edges, and sizes that are no whole rows of boxes. On a CPU there are few cases.
 func TestFusedHalves(t *testing.T) {
 	d := open(t, "auto")
-	dt, shapes := tensor.BF16, []halves{{300, 700, 64, 64}, {129, 257, 128, 128}, {64, 300, 80, 40}, {200, 333, 256, 128}, {70, 70, 96, 256}, {513, 513, 128, 64}}
+	dt, shapes := tensor.BF16, []halves{{300, 700, 64, 64}, {129, 257, 128, 128}, {64, 300, 80, 40}, {200, 333, 256, 128}, {70, 70, 96, 256}, {513, 513, 128, 64}, {1, 900, 128, 128}, {9, 500, 64, 72}}
 	if d.Kind() == "cpu" {
 		dt, shapes = tensor.F16, []halves{{33, 70, 80, 40}}
 	}
