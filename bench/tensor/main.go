@@ -26,6 +26,7 @@ type work struct {
 	beside string  // the name of a row of the same group, of whose rate this is a share
 	run    func() *tensor.Tensor
 	op     func() error // what is measured instead, into memory that is there
+	graph  bool         // it takes the host longer than a GPU, and is measured as part of a graph there
 }
 
 // group makes the operations of a family; small is for the CPU.
@@ -218,6 +219,19 @@ func (c *config) time(d *tensor.Device, k work) (r figure.Row, err error) {
 		}
 	}
 	inRow := inRow(d, time.Since(begin)/time.Duration(calls-1))
+	if k.graph && !small(d) {
+		each := once
+		g, err := d.Capture(func() (err error) {
+			for range inGraph {
+				err = errors.Join(err, each())
+			}
+			return err
+		})
+		if err != nil {
+			return r, err
+		}
+		once, amount = g.Launch, amount*inGraph
+	}
 	clock, err := c.clock(d)
 	if err != nil {
 		return r, err
@@ -237,6 +251,9 @@ func (c *config) time(d *tensor.Device, k work) (r figure.Row, err error) {
 	}
 	return figure.Of("tensor", k.name, "kiln", unit, "", samples), nil
 }
+
+// inGraph is how many operations a graph has.
+const inGraph = 16
 
 // inRow is how many operations a sample times, one behind the other as in a program: on
 // a GPU as many as fit 2 ms, 10 at most, so that what the host does before the first one

@@ -168,6 +168,7 @@ func (z blockSizes) linear(w *weights, m, n, k int) work {
 	return work{
 		name:  fmt.Sprintf("%s and %s", z.product("quantized linear", m, n, k), w.of),
 		bytes: float64(w.bytes),
+		graph: m <= z.few,
 		op: lazily(func() (func() error, error) {
 			list, err := w.in(n, k)
 			x, weight := tensor.Randn(w.d, z.dt, 0, 1, m, k), next(list)

@@ -17,10 +17,10 @@ import (
 
 // stream is a launch of conformance's kernel TileStream.
 type stream struct {
-	both             int64
-	tileN, warps     int64
-	stages           int64
-	m, n, k, d, cols int
+	both         int64
+	tileN, warps int64
+	stages       int64
+	m, n, k, d   int
 }
 
 // TestTileStream runs chains of two products by bulk copies in the simulator, with copies late and
