@@ -1,6 +1,10 @@
 package tensor
 
-import "math"
+import (
+	"math"
+
+	"github.com/gokiln/kiln/ops/elementwise/kernels"
+)
 
 // The gradients of elementwise operations: g is that of the result, out, and x and y are
 // the operands.
@@ -20,6 +24,32 @@ func (f grad2) spread(g, out *Tensor, in []*Tensor) []*Tensor {
 	a, b := f(g, in[0], in[1], out)
 	return []*Tensor{a, b}
 }
+
+// slopeOf is the gradient of x as one kernel, of g and either x or the result. One that is to have a
+// gradient itself is by operations, and so is one of two types.
+func slopeOf(ofResult bool, f32 func(g, x float32) float32, f64 func(g, x float64) float64, operations grad1) grad1 {
+	return func(g, x, out *Tensor) *Tensor {
+		of := x
+		if ofResult {
+			of = out
+		}
+		switch {
+		case g.RequiresGrad() || of.RequiresGrad() || g.dtype != of.dtype:
+			return operations(g, x, out)
+		case g.dtype == F64:
+			return Map2(f64, g, of)
+		}
+		return Map2(f32, g, of)
+	}
+}
+
+var (
+	gradTanh    = slopeOf(true, kernels.TanhSlope[float32], kernels.TanhSlope[float64], operationsTanh)
+	gradSigmoid = slopeOf(true, kernels.SigmoidSlope[float32], kernels.SigmoidSlope[float64], operationsSigmoid)
+	gradSilu    = slopeOf(false, kernels.SiluSlope[float32], kernels.SiluSlope[float64], operationsSilu)
+	gradGelu    = slopeOf(false, kernels.GeluSlope[float32], kernels.GeluSlope[float64], operationsGelu)
+	gradGeluErf = slopeOf(false, kernels.GeluErfSlope[float32], kernels.GeluErfSlope[float64], operationsGeluErf)
+)
 
 // flat is the gradient of what does not change with small changes of its operand: none.
 func flat(g, x, out *Tensor) *Tensor { return nil }
@@ -92,31 +122,31 @@ func split(g, first, tie *Tensor) (a, b *Tensor) {
 	return tie.Where(half, g.where(first)), tie.Where(half, first.Where(g.zero(), g))
 }
 
-func gradNeg(g, x, out *Tensor) *Tensor   { return g.Neg() }
-func gradAbs(g, x, out *Tensor) *Tensor   { return g.Mul(x.Sign()) }
-func gradSqr(g, x, out *Tensor) *Tensor   { return g.Mul(x).MulScalar(2) }
-func gradRelu(g, x, out *Tensor) *Tensor  { return g.where(x.GtScalar(0)) }
-func gradRecip(g, x, out *Tensor) *Tensor { return g.Mul(out.Sqr()).Neg() }
-func gradSqrt(g, x, out *Tensor) *Tensor  { return g.Div(out).MulScalar(0.5) }
-func gradRsqrt(g, x, out *Tensor) *Tensor { return g.Mul(out).Div(x).MulScalar(-0.5) }
-func gradCbrt(g, x, out *Tensor) *Tensor  { return g.Div(out.Sqr().MulScalar(3)) }
-func gradExp(g, x, out *Tensor) *Tensor   { return g.Mul(out) }
-func gradExp2(g, x, out *Tensor) *Tensor  { return g.Mul(out).MulScalar(math.Ln2) }
-func gradExpm1(g, x, out *Tensor) *Tensor { return g.Mul(out.AddScalar(1)) }
-func gradLog(g, x, out *Tensor) *Tensor   { return g.Div(x) }
-func gradLog2(g, x, out *Tensor) *Tensor  { return g.Div(x.MulScalar(math.Ln2)) }
-func gradLog10(g, x, out *Tensor) *Tensor { return g.Div(x.MulScalar(math.Ln10)) }
-func gradLog1p(g, x, out *Tensor) *Tensor { return g.Div(x.AddScalar(1)) }
-func gradSin(g, x, out *Tensor) *Tensor   { return g.Mul(x.Cos()) }
-func gradCos(g, x, out *Tensor) *Tensor   { return g.Mul(x.Sin()).Neg() }
-func gradTan(g, x, out *Tensor) *Tensor   { return g.Mul(out.Sqr().AddScalar(1)) }
-func gradAsin(g, x, out *Tensor) *Tensor  { return g.Mul(x.Sqr().SubFrom(1).Rsqrt()) }
-func gradAcos(g, x, out *Tensor) *Tensor  { return g.Mul(x.Sqr().SubFrom(1).Rsqrt()).Neg() }
-func gradAtan(g, x, out *Tensor) *Tensor  { return g.Div(x.Sqr().AddScalar(1)) }
-func gradSinh(g, x, out *Tensor) *Tensor  { return g.Mul(x.Cosh()) }
-func gradCosh(g, x, out *Tensor) *Tensor  { return g.Mul(x.Sinh()) }
-func gradTanh(g, x, out *Tensor) *Tensor  { return g.Mul(out.Sqr().SubFrom(1)) }
-func gradAsinh(g, x, out *Tensor) *Tensor { return g.Mul(x.Sqr().AddScalar(1).Rsqrt()) }
+func gradNeg(g, x, out *Tensor) *Tensor        { return g.Neg() }
+func gradAbs(g, x, out *Tensor) *Tensor        { return g.Mul(x.Sign()) }
+func gradSqr(g, x, out *Tensor) *Tensor        { return g.Mul(x).MulScalar(2) }
+func gradRelu(g, x, out *Tensor) *Tensor       { return g.where(x.GtScalar(0)) }
+func gradRecip(g, x, out *Tensor) *Tensor      { return g.Mul(out.Sqr()).Neg() }
+func gradSqrt(g, x, out *Tensor) *Tensor       { return g.Div(out).MulScalar(0.5) }
+func gradRsqrt(g, x, out *Tensor) *Tensor      { return g.Mul(out).Div(x).MulScalar(-0.5) }
+func gradCbrt(g, x, out *Tensor) *Tensor       { return g.Div(out.Sqr().MulScalar(3)) }
+func gradExp(g, x, out *Tensor) *Tensor        { return g.Mul(out) }
+func gradExp2(g, x, out *Tensor) *Tensor       { return g.Mul(out).MulScalar(math.Ln2) }
+func gradExpm1(g, x, out *Tensor) *Tensor      { return g.Mul(out.AddScalar(1)) }
+func gradLog(g, x, out *Tensor) *Tensor        { return g.Div(x) }
+func gradLog2(g, x, out *Tensor) *Tensor       { return g.Div(x.MulScalar(math.Ln2)) }
+func gradLog10(g, x, out *Tensor) *Tensor      { return g.Div(x.MulScalar(math.Ln10)) }
+func gradLog1p(g, x, out *Tensor) *Tensor      { return g.Div(x.AddScalar(1)) }
+func gradSin(g, x, out *Tensor) *Tensor        { return g.Mul(x.Cos()) }
+func gradCos(g, x, out *Tensor) *Tensor        { return g.Mul(x.Sin()).Neg() }
+func gradTan(g, x, out *Tensor) *Tensor        { return g.Mul(out.Sqr().AddScalar(1)) }
+func gradAsin(g, x, out *Tensor) *Tensor       { return g.Mul(x.Sqr().SubFrom(1).Rsqrt()) }
+func gradAcos(g, x, out *Tensor) *Tensor       { return g.Mul(x.Sqr().SubFrom(1).Rsqrt()).Neg() }
+func gradAtan(g, x, out *Tensor) *Tensor       { return g.Div(x.Sqr().AddScalar(1)) }
+func gradSinh(g, x, out *Tensor) *Tensor       { return g.Mul(x.Cosh()) }
+func gradCosh(g, x, out *Tensor) *Tensor       { return g.Mul(x.Sinh()) }
+func operationsTanh(g, x, out *Tensor) *Tensor { return g.Mul(out.Sqr().SubFrom(1)) }
+func gradAsinh(g, x, out *Tensor) *Tensor      { return g.Mul(x.Sqr().AddScalar(1).Rsqrt()) }
 
 // With x = cosh y the slope is 1/sinh y, also where x² overflows.
 func gradAcosh(g, x, out *Tensor) *Tensor   { return g.Div(out.Sinh()) }
@@ -128,9 +158,9 @@ func gradErfc(g, x, out *Tensor) *Tensor {
 	return g.Mul(x.Sqr().Neg().Exp()).MulScalar(-2 / math.SqrtPi)
 }
 
-func gradSigmoid(g, x, out *Tensor) *Tensor  { return g.Mul(out).Mul(out.SubFrom(1)) }
-func gradSoftplus(g, x, out *Tensor) *Tensor { return g.Mul(x.Sigmoid()) }
-func gradSilu(g, x, out *Tensor) *Tensor {
+func operationsSigmoid(g, x, out *Tensor) *Tensor { return g.Mul(out).Mul(out.SubFrom(1)) }
+func gradSoftplus(g, x, out *Tensor) *Tensor      { return g.Mul(x.Sigmoid()) }
+func operationsSilu(g, x, out *Tensor) *Tensor {
 	s := x.Sigmoid()
 	return g.Mul(s).Mul(x.Mul(s.SubFrom(1)).AddScalar(1))
 }
@@ -142,14 +172,14 @@ func gradMish(g, x, out *Tensor) *Tensor {
 }
 
 // With s = 1/(1 + exp(-2u)) the result is x·s, and s' is 2·s·(1-s)·u'.
-func gradGelu(g, x, out *Tensor) *Tensor {
+func operationsGelu(g, x, out *Tensor) *Tensor {
 	const c, d = 0.7978845608028654, 0.044715
 	s := x.Sqr().Affine(2*c*d, 2*c).Mul(x).Sigmoid()
 	du := x.Sqr().Affine(6*c*d, 2*c)
 	return g.Mul(s).Mul(x.Mul(s.SubFrom(1)).Mul(du).AddScalar(1))
 }
 
-func gradGeluErf(g, x, out *Tensor) *Tensor {
+func operationsGeluErf(g, x, out *Tensor) *Tensor {
 	p := x.MulScalar(-math.Sqrt2 / 2).Erfc().MulScalar(0.5)
 	return g.Mul(p.Add(x.Mul(x.Sqr().MulScalar(-0.5).Exp()).MulScalar(1 / math.Sqrt(2*math.Pi))))
 }

@@ -4,11 +4,14 @@ import (
 	"fmt"
 
 	"github.com/gokiln/kiln/nn/internal/operand"
+	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/tensor"
 )
 
-// maxLogits is how many logits [LinearCrossEntropy] has in memory at once, about.
-var maxLogits = 1 << 24
+// maxLogits is how many logits [LinearCrossEntropy] has in memory at once, about: a part of a quarter of
+// a gigabyte in 16 bits. Each part adds a gradient of the weight to the sum of those before it, which is
+// as much memory as the weight and has to be little beside the products of the part.
+var maxLogits = 1 << 27
 
 // LinearCrossEntropy is [CrossEntropy] of the logits of a last layer, x·weightᵀ + bias: of x
 // (…, in), weight (classes, in), bias (classes) or nil, and a target of integers of shape (…). The
@@ -85,8 +88,11 @@ func (l *lastLayer) Forward(in ...*tensor.Tensor) *tensor.Tensor {
 // each calls f for the parts of the rows, with their operands, their targets and where they begin.
 // What f computes of these is freed behind it.
 func (l *lastLayer) each(in []*tensor.Tensor, f func(in []*tensor.Tensor, ids *tensor.Tensor, at int) error) error {
-	some := max(maxLogits/max(l.c.n, 1), 1)
-	for at, all := 0, in[0].Size(0); at < all; at += some {
+	all, some := in[0].Size(0), max(maxLogits/max(l.c.n, 1), 1)
+	if parts := (all + some - 1) / some; parts > 1 {
+		some = min(some, ops.RoundUp((all+parts-1)/parts, 128)) // about as many rows each
+	}
+	for at := 0; at < all; at += some {
 		n := min(some, all-at)
 		s := tensor.OpenScope()
 		part := make([]*tensor.Tensor, len(in))

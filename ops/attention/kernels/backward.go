@@ -137,6 +137,9 @@ func BackwardQueries[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	mad := func(a, b, c C) C { return dsl.FMA(a, b, c) }
 	plane, row := t.BlockX()/p.Tiles, t.BlockX()%p.Tiles*int(cfg.M)
+	if f.Bounded {
+		row = (p.Tiles-1)*int(cfg.M) - row // as in [Problem.place]
+	}
 	batch, head := plane/p.Heads, plane%p.Heads
 	rows := tile.Rows[T, C](t, &cfg)
 	logOf, deltaOf, slope := dsl.LocalSlice[C](rows), dsl.LocalSlice[C](rows), dsl.LocalSlice[C](rows)

@@ -34,8 +34,11 @@ func (p *Problem) place(t dsl.Thread, table []int32, m int, f *Features) (b plac
 		n := p.TilesAt + at/p.Heads*2
 		b.batch, b.row = int(table[n]), int(table[n+1])
 	} else {
-		plane := at / p.Tiles
-		b.row, b.base = at%p.Tiles*m, plane*p.Rows
+		plane, tile := at/p.Tiles, at%p.Tiles
+		if f.Bounded {
+			tile = p.Tiles - 1 - tile // later queries may attend to more keys, and long tiles come first
+		}
+		b.row, b.base = tile*m, plane*p.Rows
 		b.batch, b.head = plane/p.Heads, plane%p.Heads
 	}
 	if f.Ragged {
