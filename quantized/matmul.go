@@ -14,7 +14,6 @@ import (
 
 var (
 	dots     = newFamily(kernels.Dots[prototype, float32])
-	staged   = newFamily(kernels.DotsStaged[prototype, float32])
 	byteRows = newFamily(kernels.Activations[float32])
 )
 
@@ -116,20 +115,13 @@ func (o linear) dots(out, x *tensor.Tensor, rows int) *tensor.Tensor {
 	}
 	info := ops.DeviceInfo(x.Device().Runtime())
 	c := fewConfig(&info, rows, n, k)
-	if o.q.staged(&info) {
-		c = kernels.Few{Rows: c.Rows, Each: 2, Warps: 1, Teams: 4, Lanes: 1, Stages: 4}
-	}
 	few, err := o.quantize(x, kernels.Layout{
 		Numbers: dsl.ConstInt(kernels.Numbers(f)), Lanes: c.Lanes,
 	})
 	if err != nil {
 		return tensor.Fail(o.Name(), err)
 	}
-	family := dots
-	if c.Stages > 0 {
-		family = staged
-	}
-	kernel, err := family.of(instance{of: o.q.of, out: x.DType()})
+	kernel, err := dots.of(instance{of: o.q.of, out: x.DType()})
 	if err != nil {
 		return tensor.Fail(o.Name(), err)
 	}
@@ -161,13 +153,6 @@ func fewConfig(info *runtime.Info, rows, n, k int) kernels.Few {
 		c.Warps, c.Teams, c.Lanes, c.Each = 1, 1, dsl.ConstInt(info.WarpSize), 1
 	}
 	return c
-}
-
-// staged reports whether each warp copies bytes of its rows ahead to shared memory: where blocks have
-// several warps, and the rows are multiples of what is copied at a time.
-func (q *Tensor) staged(info *runtime.Info) bool {
-	bytes, err := q.of.RowBytes(int64(q.shape[1]))
-	return err == nil && bytes%16 == 0 && q.first == 0 && ops.TraitsOf(info).BlockTiles
 }
 
 // quantize returns activations as parts of a format are multiplied with.

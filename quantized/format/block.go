@@ -63,24 +63,13 @@ type Data struct {
 	W []uint32
 
 	Shifts bool // bytes of two words are picked by shifts, which take less than dsl.Permute on CPUs
-	Words  bool // there are words alone, as in shared memory
 }
 
 // U8 returns the byte at i.
-func (d *Data) U8(i int) uint32 {
-	if d.Words {
-		return d.W[i>>2] >> (uint32(i) & 3 * 8) & 255
-	}
-	return uint32(d.B[i])
-}
+func (d *Data) U8(i int) uint32 { return uint32(d.B[i]) }
 
 // U16 returns the two bytes at i, which is even.
-func (d *Data) U16(i int) uint32 {
-	if d.Words {
-		return d.W[i>>2] >> (uint32(i) & 2 * 8) & 65535
-	}
-	return uint32(d.H[i>>1])
-}
+func (d *Data) U16(i int) uint32 { return uint32(d.H[i>>1]) }
 
 // U32 returns the four bytes at i, which is a multiple of 4.
 func (d *Data) U32(i int) uint32 { return d.W[i>>2] }
@@ -94,7 +83,7 @@ func (d *Data) U32Of8(i int) uint32 {
 }
 
 // F16 returns the half-precision number at i, which is even.
-func (d *Data) F16(i int) float32 { return half(d.U16(i)) }
+func (d *Data) F16(i int) float32 { return dsl.F32(dsl.F16(d.H[i>>1])) }
 
 // Arithmetic on the four bytes of a word.
 

@@ -14,8 +14,6 @@ type Few struct {
 	Warps dsl.ConstInt // warps of a team, a power of two
 	Teams dsl.ConstInt // of a block
 	Lanes dsl.ConstInt // of the [Layout] of activations
-
-	Stages dsl.ConstInt // how many steps shared memory holds, for [DotsStaged]; 0 for others
 }
 
 // Dots stores the products of few rows of activations, as [Activations] stores them, with all rows
@@ -26,7 +24,7 @@ type Few struct {
 // threads, and then threads are added as a tree.
 //
 //kiln:kernel
-//kiln:const c.Rows=1,3 c.Each=2 c.Warps=1,2 c.Teams=2 c.Lanes=1,8 c.Stages=0
+//kiln:const c.Rows=1,3 c.Each=2 c.Warps=1,2 c.Teams=2 c.Lanes=1,8
 func Dots[F format.Block, T dsl.Float](
 	t dsl.Thread, out []T, x []uint32, b []uint8, h []uint16, w []uint32, n, k int, c Few, f F,
 ) {

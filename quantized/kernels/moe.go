@@ -14,7 +14,7 @@ const outOfRange = "indexed moe: expert %d at position %d is out of range"
 // that is none is an error of the kernel.
 //
 //kiln:kernel
-//kiln:const c.Rows=1 c.Each=2 c.Warps=1,2 c.Teams=2 c.Lanes=1,8 c.Stages=0
+//kiln:const c.Rows=1 c.Each=2 c.Warps=1,2 c.Teams=2 c.Lanes=1,8
 func IndexedDots[F format.Block, T dsl.Float, I dsl.Int | dsl.Uint](
 	t dsl.Thread, out []T, x []uint32, ids []I, b []uint8, h []uint16, w []uint32,
 	experts, n, k, each int, c Few, f F,
