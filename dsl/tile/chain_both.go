@@ -10,21 +10,23 @@ type Both[T dsl.Number] struct {
 }
 
 // ChainBoth computes n times the products of b.A and b.A2 with factors that tiles says, of so many
-// columns that count. f makes factors of both: what it leaves in the sums of the second product is
-// multiplied with the first factor that tiles said and added to the sums of c, and if two is true, what
-// it leaves in those of the first with the second one, and added to the sums of c2. Last done gets both.
+// columns that count. start sets what the sums of the second product begin with. What f makes of the sums of the first product is multiplied, if two is true, with
+// the second factor that tiles said and added to the sums of c2, and what g makes of those of the second
+// product with the first factor, and added to the sums of c; g gets what f has made, too, and if late is
+// true changes it. Last done gets the sums of c and of c2.
 //
 // Of describes the first products, c and c2 the second ones, as [MultiplySums] wants them, of as many
 // columns as b.K and b.K2 rounded up to whole stages. mad multiplies and adds where the device has no
 // matrix instruction for the type. All threads of the block call it.
 //
 // With bulk copies (of.Bulk) both A stay in shared memory, of.Stages tiles are copied ahead by one warp
-// of the block, in boxes of 128 bytes of as many rows as the tiles have, and other functions contain no
-// barrier of the block. What is beyond the edge of a tensor is zeros then, and tiles may have rows that
+// of the block, in boxes of 128 bytes of as many rows as the tiles have, the second product is under way
+// while f works and the product with its result while g does, and other functions contain no barrier of
+// the block. What is beyond the edge of a tensor is zeros then, and tiles may have rows that
 // do not count.
-func ChainBoth[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two dsl.ConstBool, b Both[T], n int, mad func(a, b, c C) C, tiles func(i int) (b, b2 Factor[T], n int), f func(i int, sums, sums2 []C), done func(sums, sums2 []C)) {
+func ChainBoth[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two, late dsl.ConstBool, b Both[T], n int, mad func(a, b, c C) C, tiles func(i int) (b, b2 Factor[T], n int), start func(i int, sums2 []C), f func(i int, sums []C), g func(i int, sums, sums2 []C), done func(sums, sums2 []C)) {
 	if chains[T, C](t, of, of) {
-		chainBothBulk(t, of, c, c2, two, b, n, tiles, f, done)
+		chainBothBulk(t, of, c, c2, two, late, b, n, tiles, start, f, g, done)
 		return
 	}
 	sums, sums2 := dsl.LocalSlice[C](c.Sums(t)), dsl.LocalSlice[C](c2.Sums(t))
@@ -32,8 +34,10 @@ func ChainBoth[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two dsl.ConstBo
 		x, y := dsl.LocalSlice[C](of.Sums(t)), dsl.LocalSlice[C](of.Sums(t))
 		b1, b2, count := tiles(i)
 		Multiply(t, x, b.A, b1, b.K, of, mad)
+		start(i, y)
 		Multiply(t, y, b.A2, b2, b.K2, of, mad)
-		f(i, x, y)
+		f(i, x)
+		g(i, x, y)
 		if two {
 			MultiplySums(t, sums2, x, of, across(b2, b.K2), count, c2, mad)
 		}
@@ -48,7 +52,7 @@ func across[T dsl.Number](f Factor[T], n int) Factor[T] {
 }
 
 // chainBothBulk is [ChainBoth] by bulk copies and warpgroup instructions.
-func chainBothBulk[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two dsl.ConstBool, b Both[T], n int, tiles func(i int) (b, b2 Factor[T], n int), f func(i int, sums, sums2 []C), done func(sums, sums2 []C)) {
+func chainBothBulk[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two, late dsl.ConstBool, b Both[T], n int, tiles func(i int) (b, b2 Factor[T], n int), start func(i int, sums2 []C), f func(i int, sums []C), g func(i int, sums, sums2 []C), done func(sums, sums2 []C)) {
 	l := links[T]{
 		xs:    dsl.SharedSlice[T](t, of.M*c.N),
 		as:    dsl.SharedSlice[T](t, of.M*c2.N),
@@ -74,7 +78,7 @@ func chainBothBulk[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two dsl.Con
 		sums, sums2 := dsl.LocalSlice[C](c.Sums(t)), dsl.LocalSlice[C](c2.Sums(t))
 		l.there.Wait(t, 0)
 		for i := range n {
-			multiplyBoth(t, &l, sums, sums2, of, c, c2, two, i, f)
+			multiplyBoth(t, &l, sums, sums2, of, c, c2, two, late, i, start, f, g)
 		}
 		done(sums, sums2)
 	} else {
@@ -105,23 +109,35 @@ func copyTile[T dsl.Number](t dsl.Thread, to []T, i int, f *Factor[T], rows, wid
 }
 
 // multiplyBoth multiplies the next tile in all ways.
-func multiplyBoth[T, C dsl.Number](t dsl.Thread, l *links[T], sums, sums2 []C, of, c, c2 *Config, two dsl.ConstBool, i int, f func(i int, sums, sums2 []C)) {
+func multiplyBoth[T, C dsl.Number](t dsl.Thread, l *links[T], sums, sums2 []C, of, c, c2 *Config, two, late dsl.ConstBool, i int, start func(i int, sums2 []C), f func(i int, sums []C), g func(i int, sums, sums2 []C)) {
 	x, y := dsl.LocalSlice[C](of.Sums(t)), dsl.LocalSlice[C](of.Sums(t))
-	l.fullB[l.at].Wait(t, l.parity)
-	dsl.WarpgroupFence()
-	multiplyAlong(t, x, l.xs, l.bs[l.at*int(of.N*c.N):], of, c.N)
-	multiplyAlong(t, y, l.as, l.ds[l.at*int(of.N*c2.N):], of, c2.N)
-	dsl.WarpgroupCommit()
-	dsl.WarpgroupWait(t, 0)
-	f(i, x, y)
 	n := of.N / dsl.MatrixShape[T, C](t, dsl.MatrixK) * dsl.MatrixShape[T, C](t, dsl.MatrixLenA)
 	a, a2 := dsl.LocalSlice[T](n), dsl.LocalSlice[T](n)
-	if two {
+	start(i, y)
+	l.fullB[l.at].Wait(t, l.parity)
+	dsl.WarpgroupFence()
+	multiplyAlong(t, x, l.xs, l.bs[l.at*int(of.N*c.N):], of, c.N, false)
+	dsl.WarpgroupCommit()
+	multiplyAlong(t, y, l.as, l.ds[l.at*int(of.N*c2.N):], of, c2.N, true)
+	dsl.WarpgroupCommit()
+	dsl.WarpgroupWait(t, 1)
+	f(i, x)
+	if two && !late {
+		takeAll(t, a2, x, of)
+		dsl.WarpgroupFence()
+		multiplyRows(t, sums2, a2, l.ds, l.at*int(of.N*c2.N), of, c2)
+		dsl.WarpgroupCommit()
+		dsl.WarpgroupWait(t, 1)
+	} else {
+		dsl.WarpgroupWait(t, 0)
+	}
+	g(i, x, y)
+	if two && late {
 		takeAll(t, a2, x, of)
 	}
 	takeAll(t, a, y, of)
 	dsl.WarpgroupFence()
-	if two {
+	if two && late {
 		multiplyRows(t, sums2, a2, l.ds, l.at*int(of.N*c2.N), of, c2)
 	}
 	multiplyRows(t, sums, a, l.bs, l.at*int(of.N*c.N), of, c)
@@ -131,10 +147,11 @@ func multiplyBoth[T, C dsl.Number](t dsl.Thread, l *links[T], sums, sums2 []C, o
 	l.next(of)
 }
 
-// multiplyAlong begins to multiply rows of two factors of so many elements in shared memory.
-func multiplyAlong[T, C dsl.Number](t dsl.Thread, sums []C, xs, ys []T, of *Config, wide dsl.ConstInt) {
+// multiplyAlong begins to multiply rows of two factors of so many elements in shared memory, and to add
+// the product to the sums or to store it there.
+func multiplyAlong[T, C dsl.Number](t dsl.Thread, sums []C, xs, ys []T, of *Config, wide dsl.ConstInt, add dsl.ConstBool) {
 	inA, inB := of.layoutOf(of.M, AlongK), of.layoutOf(of.N, AlongK)
-	multiplyStage(t, sums, xs, ys, 0, &inA, &inB, of, false)
+	multiplyStage(t, sums, xs, ys, 0, &inA, &inB, of, add)
 	//kiln:unroll
 	for j := 1; j < int(wide/of.K); j++ {
 		multiplyStage(t, sums, xs, ys, j, &inA, &inB, of, true)

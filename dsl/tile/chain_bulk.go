@@ -170,7 +170,7 @@ func multiplyChain[T, C dsl.Number](t dsl.Thread, l *links[T], sums []C, of, c *
 func firstProduct[T, C dsl.Number](t dsl.Thread, l *links[T], scores []C, of *Config, wide dsl.ConstInt) {
 	l.fullB[l.at].Wait(t, l.parity)
 	dsl.WarpgroupFence()
-	multiplyAlong(t, scores, l.xs, l.bs[l.at*int(of.N*wide):], of, wide)
+	multiplyAlong(t, scores, l.xs, l.bs[l.at*int(of.N*wide):], of, wide, false)
 	dsl.WarpgroupCommit()
 }
 

@@ -90,7 +90,20 @@ func (p *Problem) raw() dsl.ConstBool {
 // distance.
 func mappable(v ops.View) bool {
 	s, n := v.Layout.Strides(), v.Layout.Shape()
-	return s[0] >= 0 && s[1] > 0 && s[2] >= n[3] && (n[0] == 1 || s[0]%s[1] == 0) && v.Layout.Count() > 0
+	plane := planeOf(v)
+	return plane > 0 && s[2] >= n[3] && (n[0] == 1 || s[0] >= 0 && s[0]%plane == 0) && v.Layout.Count() > 0
+}
+
+// planeOf is the distance of heads, or of batches of one head.
+func planeOf(v ops.View) int {
+	s, n := v.Layout.Strides(), v.Layout.Shape()
+	switch {
+	case n[1] > 1:
+		return s[1]
+	case n[0] > 1:
+		return s[0]
+	}
+	return s[2] * n[2] // there is one
 }
 
 // tensorMaps makes the tensor maps: copies are of so many rows of queries, or of the gradients of their
@@ -130,15 +143,14 @@ func planes(v ops.View) runtime.TensorMap {
 	s, n, size := v.Layout.Strides(), v.Layout.Shape(), v.DType.Size()
 	return runtime.TensorMap{
 		Addr: v.Addr(), Elem: size, Sizes: [3]int{n[3], n[2], (n[0]-1)*planesOf(v) + n[1]},
-		Strides: [2]int{s[2] * size, s[1] * size},
+		Strides: [2]int{s[2] * size, planeOf(v) * size},
 	}
 }
 
 // planesOf is how many planes of a tensor map a batch is behind the one before it.
 func planesOf(v ops.View) int {
-	s, n := v.Layout.Strides(), v.Layout.Shape()
-	if n[0] == 1 {
+	if v.Layout.Shape()[0] == 1 {
 		return 0
 	}
-	return s[0] / s[1]
+	return v.Layout.Strides()[0] / planeOf(v)
 }

@@ -81,7 +81,8 @@ type needs struct{ vector, scalar, lanes, shared, memory int }
 //   - 8-bit floating point by warps on sm_90, where ptxas converts factors to 16 bits in registers, which
 //     warpgroups do not need;
 //   - float64 on sm_90, of which sums take half of a thread's registers;
-//   - gradients of attention with all options at once on gfx1201, for heads of 64.
+//   - gradients of attention with all options at once: on gfx1201 for heads of 64, and on sm_80, and
+//     sm_90 where operands have no tensor maps, for heads of 128; and of keys on gfx1100.
 func mostMemory(arch, name string) int {
 	switch {
 	case strings.HasPrefix(arch, "gfx9") && strings.Contains(name, "convolution"):
@@ -90,6 +91,10 @@ func mostMemory(arch, name string) int {
 		return 160
 	case arch == "sm_90a" && strings.HasPrefix(name, "f64"):
 		return 56
+	case strings.HasPrefix(arch, "sm_") && strings.Contains(name, "gradients of queries, heads of 128, options: true"):
+		return 52
+	case arch == "gfx1100" && strings.Contains(name, "gradients of keys"):
+		return 54
 	case arch == "gfx1201" && strings.Contains(name, "gradients of keys, heads of 64, options: true"):
 		return 160
 	}

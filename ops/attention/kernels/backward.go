@@ -165,26 +165,34 @@ func BackwardQueries[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap
 		A2: tile.Factor[T]{Mem: grad, At: first * p.DV, Limit: p.Rows - row, Across: p.DV, Along: 1, Map: gradMap, Row: first}, K2: p.DV,
 	}
 	keys, values := batch*p.K.Batch+head*p.K.Head, batch*p.V.Batch+head*p.V.Head
-	tile.ChainBoth(t, &cfg, &then, &ofV, false, both, (max(end-begin, 0)+int(cfg.N)-1)/int(cfg.N), mad, func(i int) (b, b2 tile.Factor[T], n int) {
+	weighed := func(i int, scores []C) { // replaces scores by probabilities
+		key := begin + i*int(cfg.N)
+		if bool(w.Raw) && key+int(cfg.N) <= end && (!bool(f.Bounded) || key+int(cfg.N)-1 <= low+p.Right && key >= high-p.Left) {
+			tile.MapRows(t, q, scores, logOf, &cfg, func(_, _ int, s, log C) C { return power(dsl.FMA(s, scale*log2e, -log*log2e)) })
+			return
+		}
+		tile.MapRows(t, q, scores, index, &cfg, func(_, c int, s C, i int32) C {
+			if c += key; c >= end {
+				return 0
+			}
+			return weight.probability(s, c-int(at[i]), masks[i]+c*p.Mask.Key, slope[i], logOf[i])
+		})
+	}
+	tile.ChainBoth(t, &cfg, &then, &ofV, false, f.Capped, both, (max(end-begin, 0)+int(cfg.N)-1)/int(cfg.N), mad, func(i int) (b, b2 tile.Factor[T], n int) {
 		key := begin + i*int(cfg.N)
 		b = tile.Factor[T]{Mem: k, At: keys + key*p.K.Key, Limit: end - key, Across: p.K.Key, Along: 1, Map: kMap, Row: key, Plane: batch*p.K.Plane + head}
 		b2 = tile.Factor[T]{Mem: v, At: values + key*p.V.Key, Limit: end - key, Across: p.V.Key, Along: 1, Map: vMap, Row: key, Plane: batch*p.V.Plane + head}
 		return b, b2, min(end-key, int(cfg.N))
+	}, func(_ int, ds []C) {
+		tile.MapRows(t, q, ds, deltaOf, &cfg, func(_, _ int, _, delta C) C { return -delta })
+	}, func(i int, scores []C) {
+		if !f.Capped {
+			weighed(i, scores)
+		}
 	}, func(i int, scores, ds []C) {
-		key := begin + i*int(cfg.N)
-		tile.MapRows(t, q, ds, deltaOf, &cfg, func(_, _ int, d, delta C) C { return d - delta })
 		if f.Capped {
 			capEach(scores, ds, weight.less, cfg.Sums(t))
-		}
-		if bool(w.Raw) && key+int(cfg.N) <= end && (!bool(f.Bounded) || key+int(cfg.N)-1 <= low+p.Right && key >= high-p.Left) {
-			tile.MapRows(t, q, scores, logOf, &cfg, func(_, _ int, s, log C) C { return power(dsl.FMA(s, scale*log2e, -log*log2e)) })
-		} else {
-			tile.MapRows(t, q, scores, index, &cfg, func(_, c int, s C, i int32) C {
-				if c += key; c >= end {
-					return 0
-				}
-				return weight.probability(s, c-int(at[i]), masks[i]+c*p.Mask.Key, slope[i], logOf[i])
-			})
+			weighed(i, scores)
 		}
 		multiplyEach(ds, scores, cfg.Sums(t))
 	}, func(sums, _ []C) {
@@ -214,44 +222,68 @@ func BackwardKeys[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap, v
 		K:  p.D, K2: p.DV,
 	}
 	each := (max(end-begin, 0) + int(cfg.N) - 1) / int(cfg.N) // tiles of the queries of a head
-	tile.ChainBoth(t, &cfg, &ofK, &ofV, true, both, each*(p.Rows/p.S), mad, func(i int) (b, b2 tile.Factor[T], n int) {
-		query := begin + i%each*int(cfg.N)
-		row := plane*p.Rows + i/each*p.S + query
+	at := func(i int) (row, query int) {                      // where a tile begins, among all rows and those of a head
+		query = begin + i%each*int(cfg.N)
+		return plane*p.Rows + i/each*p.S + query, query
+	}
+	columnsOf := func(values []C, n int) []C { // those of the first n columns
+		of := dsl.LocalSlice[C](tile.Columns[T, C](t, &cfg))
+		tile.EachColumn(t, q, of, &cfg, func(c, i int, _ bool) {
+			if c < n {
+				of[i] = values[c]
+			}
+		})
+		return of
+	}
+	weighed := func(i int, scores []C) { // replaces scores by probabilities
+		row, query := at(i)
+		group, n := i/each, min(end-query, int(cfg.N))
+		logOf := columnsOf(logs[row:], n)
+		if bool(w.Raw) && n == int(cfg.N) && (!bool(f.Bounded) || key+int(cfg.M)-1 <= query+p.Off+p.Right && key >= query+n-1+p.Off-p.Left) {
+			tile.MapColumns(t, q, scores, logOf, &cfg, func(_, _ int, s, log C) C {
+				return power(dsl.FMA(s, scale*log2e, -finite(log, lowest)*log2e))
+			})
+			return
+		}
+		var slope C
+		if f.ALiBi {
+			slope = slopes[batch*p.Slopes.Batch+head*p.Slopes.Head+group*p.Slopes.Group]
+		}
+		mask := batch*p.Mask.Batch + head*p.Mask.Head + group*p.Mask.Group
+		tile.MapColumns(t, q, scores, logOf, &cfg, func(r, c int, s, log C) C {
+			if c >= n {
+				return 0
+			}
+			r = min(key+r, p.Keys-1)
+			return weight.probability(s, r-(query+c+p.Off), mask+(query+c)*p.Mask.Row+r*p.Mask.Key, slope, finite(log, lowest))
+		})
+	}
+	tile.ChainBoth(t, &cfg, &ofK, &ofV, true, f.Capped, both, each*(p.Rows/p.S), mad, func(i int) (b, b2 tile.Factor[T], n int) {
+		row, query := at(i)
 		n = min(end-query, int(cfg.N))
 		b = tile.Factor[T]{Mem: q, At: row * p.D, Limit: n, Across: p.D, Along: 1, Map: qMap, Row: row}
 		b2 = tile.Factor[T]{Mem: grad, At: row * p.DV, Limit: n, Across: p.DV, Along: 1, Map: gradMap, Row: row}
 		return b, b2, n
-	}, func(i int, scores, ds []C) {
-		group, query := i/each, begin+i%each*int(cfg.N)
-		row, n := plane*p.Rows+group*p.S+query, min(end-query, int(cfg.N))
-		inside := n == int(cfg.N)
-		tile.Map(t, q, ds, &cfg, func(_, c int, d C) C {
-			if !inside && c >= n {
-				return 0
-			}
-			return d - deltas[row+c]
-		})
-		if f.Capped {
-			capEach(scores, ds, weight.less, cfg.Sums(t))
+	}, func(i int, ds []C) {
+		row, query := at(i)
+		of := columnsOf(deltas[row:], min(end-query, int(cfg.N)))
+		tile.MapColumns(t, q, ds, of, &cfg, func(_, _ int, _, delta C) C { return -delta })
+	}, func(i int, scores []C) {
+		if !f.Capped {
+			weighed(i, scores)
 		}
-		if bool(w.Raw) && inside && (!bool(f.Bounded) || key+int(cfg.M)-1 <= query+p.Off+p.Right && key >= query+n-1+p.Off-p.Left) {
-			tile.Map(t, q, scores, &cfg, func(_, c int, s C) C {
-				return power(dsl.FMA(s, scale*log2e, -finite(logs[row+c], lowest)*log2e))
-			})
-		} else {
-			var slope C
-			if f.ALiBi {
-				slope = slopes[batch*p.Slopes.Batch+head*p.Slopes.Head+group*p.Slopes.Group]
-			}
-			mask := batch*p.Mask.Batch + head*p.Mask.Head + group*p.Mask.Group
-			tile.Map(t, q, scores, &cfg, func(r, c int, s C) C {
-				if c >= n {
+	}, func(i int, scores, ds []C) {
+		if _, query := at(i); end-query < int(cfg.N) { // what is beyond may be of another head
+			tile.Map(t, q, ds, &cfg, func(_, c int, d C) C {
+				if c >= end-query {
 					return 0
 				}
-				r = min(key+r, p.Keys-1)
-				log := finite(logs[row+c], lowest)
-				return weight.probability(s, r-(query+c+p.Off), mask+(query+c)*p.Mask.Row+r*p.Mask.Key, slope, log)
+				return d
 			})
+		}
+		if f.Capped {
+			capEach(scores, ds, weight.less, cfg.Sums(t))
+			weighed(i, scores)
 		}
 		multiplyEach(ds, scores, cfg.Sums(t))
 	}, func(sumsK, sumsV []C) {
