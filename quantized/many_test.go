@@ -12,6 +12,7 @@ import (
 	"github.com/gokiln/kiln/quantized/format"
 	"github.com/gokiln/kiln/quantized/internal/golden"
 	"github.com/gokiln/kiln/tensor"
+	"github.com/gokiln/kiln/tests/sim/devices"
 )
 
 // TestLinearStrategies multiplies many rows in all ways that a device has, and compares with products
@@ -19,7 +20,7 @@ import (
 // one block along k and several; parts of k are added where tiles are few.
 func TestLinearStrategies(t *testing.T) {
 	set := golden.Read(t, goldenPath)
-	onEach(t, func(t *testing.T, d *tensor.Device) {
+	devices.OnEach(t, func(t *testing.T, d *tensor.Device) {
 		tiles := 0
 		for i, of := range formats(d) {
 			if d.Kind() == "cpu" && i > 0 {

@@ -136,8 +136,8 @@ func (o linear) dots(out, x *tensor.Tensor, rows int) *tensor.Tensor {
 
 // fewConfig divides a product of few rows with n rows of a weight: a team is as many warps as have many
 // parts of a row for each thread, or more of them where there are too few rows for the device, and
-// blocks are of 128 threads at least. A thread reads two rows, so that enough of memory is on its way,
-// and activations are read less often.
+// blocks have 128 threads at least. A thread reads two rows, so that more loads are in flight and
+// activations are read less often.
 func fewConfig(info *runtime.Info, rows, n, k int) kernels.Few {
 	c := kernels.Few{Rows: dsl.ConstInt(rows), Each: 2, Warps: 1}
 	const busy = 16 // warps of a multiprocessor

@@ -12,6 +12,7 @@ import (
 	"github.com/gokiln/kiln/quantized"
 	"github.com/gokiln/kiln/quantized/format"
 	"github.com/gokiln/kiln/tensor"
+	"github.com/gokiln/kiln/tests/sim/devices"
 )
 
 // experts returns random weights in a format, quantized on the CPU.
@@ -51,7 +52,7 @@ func eachExpert(
 // another. Simulated GPUs, whose compiler takes long for the operations of many products, have one
 // format unless KILN_SWEEP=all asks for all.
 func TestIndexedMoE(t *testing.T) {
-	onEach(t, func(t *testing.T, d *tensor.Device) {
+	devices.OnEach(t, func(t *testing.T, d *tensor.Device) {
 		d.SetSeed(3)
 		list := formats(d)
 		if d.Kind() != "cpu" && !tooltest.Sweeps() {

@@ -4,64 +4,29 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/quantized"
 	"github.com/gokiln/kiln/quantized/format"
 	"github.com/gokiln/kiln/quantized/internal/golden"
 	"github.com/gokiln/kiln/tensor"
 	"github.com/gokiln/kiln/tests/sim"
+	"github.com/gokiln/kiln/tests/sim/devices"
 )
 
 func TestMain(m *testing.M) { sim.Main(m) }
 
 const goldenPath = "testdata/quants.safetensors.gz"
 
-// onEach runs a test on the CPU as machine code and in the interpreter, and on simulated GPUs or the
-// device that KILN_DEVICE names.
-func onEach(t *testing.T, f func(t *testing.T, d *tensor.Device)) {
-	for _, name := range []string{"cpu", "cpu:interp"} {
-		t.Run(name, func(t *testing.T) {
-			d, err := tensor.Open(name)
-			require.NoError(t, err)
-			f(t, d)
-		})
-	}
-	if name := os.Getenv("KILN_DEVICE"); name != "" {
-		t.Run(name, func(t *testing.T) {
-			d, err := tensor.Open(name)
-			require.NoError(t, err)
-			f(t, d)
-		})
-		return
-	}
-	t.Run("gfx942", func(t *testing.T) {
-		sim.QuickROCm(t)
-		f(t, tensor.On(sim.OpenROCm(t, "gfx942")))
-	})
-	t.Run("metal", func(t *testing.T) {
-		sim.QuickMetal(t)
-		f(t, tensor.On(sim.OpenMetal(t)))
-	})
-}
-
-// everything reports whether all types are tested on a device: simulated GPUs have a part of them
-// unless KILN_SWEEP=all asks for all.
-func everything(d *tensor.Device) bool {
-	return tooltest.Sweeps() || d.Kind() == "cpu" || os.Getenv("KILN_DEVICE") != ""
-}
-
 // formats returns the formats to test on a device: all, but on simulated GPUs, whose compiler takes
 // a second for a few kernels, one of each way to read bytes unless a sweep asks for all.
 func formats(d *tensor.Device) (list []format.Type) {
 	few := []format.Type{format.Q4_0, format.Q5_K, format.IQ1_M, format.MXFP4}
 	for _, of := range format.Types() {
-		if of.IsQuantized() && (everything(d) || slices.Contains(few, of)) {
+		if of.IsQuantized() && (devices.Everything(d) || slices.Contains(few, of)) {
 			list = append(list, of)
 		}
 	}
@@ -71,7 +36,7 @@ func formats(d *tensor.Device) (list []format.Type) {
 // some returns types of results to test with, those that the device has, of which simulated GPUs
 // take the first one unless a sweep asks for all.
 func some(d *tensor.Device, of ...tensor.DType) []tensor.DType {
-	if everything(d) {
+	if devices.Everything(d) {
 		return slices.DeleteFunc(of, func(dt tensor.DType) bool { return !d.Supports(dt) })
 	}
 	return of[:1]
@@ -88,7 +53,7 @@ func shapeOf(t *testing.T, set *golden.Set, of format.Type, name string) []int {
 
 func TestDequantize(t *testing.T) {
 	set := golden.Read(t, goldenPath)
-	onEach(t, func(t *testing.T, d *tensor.Device) {
+	devices.OnEach(t, func(t *testing.T, d *tensor.Device) {
 		for _, of := range formats(d) {
 			for _, kind := range []string{"valid", "random"} {
 				name := fmt.Sprintf("%v/dequant/%s", of, kind)
@@ -126,7 +91,7 @@ func sameBits(t *testing.T, name string, want, got []float32) {
 
 func TestEmbedding(t *testing.T) {
 	set := golden.Read(t, goldenPath)
-	onEach(t, func(t *testing.T, d *tensor.Device) {
+	devices.OnEach(t, func(t *testing.T, d *tensor.Device) {
 		for _, of := range formats(d) {
 			name := fmt.Sprintf("%v/dequant/valid", of)
 			shape := shapeOf(t, set, of, name+"/bytes")
@@ -196,7 +161,7 @@ func TestQuantize(t *testing.T) {
 	x, imatrix := set.F32(t, "quantize/x"), set.F32(t, "quantize/imatrix")
 	const cols = 512
 	rows := len(x) / cols
-	onEach(t, func(t *testing.T, d *tensor.Device) {
+	devices.OnEach(t, func(t *testing.T, d *tensor.Device) {
 		for _, of := range formats(d) {
 			kind := "ref"
 			if set.Has(fmt.Sprintf("%v/quantize/plain/bytes", of)) {
@@ -241,7 +206,7 @@ func sameBlocks(t *testing.T, set *golden.Set, name string, q *quantized.Tensor,
 // TestLinear compares with products in float64 of dequantized weights.
 func TestLinear(t *testing.T) {
 	set := golden.Read(t, goldenPath)
-	onEach(t, func(t *testing.T, d *tensor.Device) {
+	devices.OnEach(t, func(t *testing.T, d *tensor.Device) {
 		x := set.F32(t, "mul_mat/x")
 		vectors := set.Shape("mul_mat/x")
 		for _, of := range formats(d) {
@@ -370,7 +335,7 @@ func TestLinearShapes(t *testing.T) {
 // of every format, for one row, all of few and one more, for odd sizes and one block. Every count of
 // rows that is few is there with some format.
 func TestLinearFew(t *testing.T) {
-	onEach(t, func(t *testing.T, d *tensor.Device) {
+	devices.OnEach(t, func(t *testing.T, d *tensor.Device) {
 		for i, of := range formats(d) {
 			info, err := of.Info()
 			require.NoError(t, err)
@@ -477,7 +442,7 @@ func TestLinearAnyBytes(t *testing.T) {
 // Activations that are not finite make the results of their row NaN and leave the others, the largest
 // magnitudes are rounded as others are, and the smallest become 0.
 func TestLinearSpecialActivations(t *testing.T) {
-	onEach(t, func(t *testing.T, d *tensor.Device) {
+	devices.OnEach(t, func(t *testing.T, d *tensor.Device) {
 		const k = 64
 		q := quantized.Quantize(tensor.Ones(d, tensor.F32, 3, k), format.Q8_0)
 		for _, c := range []struct{ x, want float64 }{

@@ -11,12 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/quantized/checkpoint"
 	"github.com/gokiln/kiln/tensor"
 	"github.com/gokiln/kiln/tensor/file"
 	"github.com/gokiln/kiln/tensor/safetensors"
 	"github.com/gokiln/kiln/tests/sim"
+	"github.com/gokiln/kiln/tests/sim/devices"
 )
 
 func TestMain(m *testing.M) { sim.Main(m) }
@@ -66,43 +66,9 @@ func wanted(t testing.TB, d *tensor.Device, set *file.Set, layer string) *tensor
 	return tensor.Load(d, e)
 }
 
-// onEach runs a test on the CPU as machine code and in the interpreter, and on simulated GPUs or the
-// device that KILN_DEVICE names.
-func onEach(t *testing.T, f func(t *testing.T, d *tensor.Device)) {
-	for _, name := range []string{"cpu", "cpu:interp"} {
-		t.Run(name, func(t *testing.T) {
-			d, err := tensor.Open(name)
-			require.NoError(t, err)
-			f(t, d)
-		})
-	}
-	if name := os.Getenv("KILN_DEVICE"); name != "" {
-		t.Run(name, func(t *testing.T) {
-			d, err := tensor.Open(name)
-			require.NoError(t, err)
-			f(t, d)
-		})
-		return
-	}
-	t.Run("gfx942", func(t *testing.T) {
-		sim.QuickROCm(t)
-		f(t, tensor.On(sim.OpenROCm(t, "gfx942")))
-	})
-	t.Run("metal", func(t *testing.T) {
-		sim.QuickMetal(t)
-		f(t, tensor.On(sim.OpenMetal(t)))
-	})
-}
-
-// everything reports whether all layers and types are tested on a device: simulated GPUs, whose
-// compiler takes a second for a few kernels, have a part of them unless KILN_SWEEP=all asks for all.
-func everything(d *tensor.Device) bool {
-	return tooltest.Sweeps() || d.Kind() == "cpu" || os.Getenv("KILN_DEVICE") != ""
-}
-
 // some returns the layers to test on a device: one of each kernel of codes, or all.
 func some(d *tensor.Device, set *file.Set) []string {
-	if everything(d) {
+	if devices.Everything(d) {
 		return layers(set)
 	}
 	return []string{"awq", "fp8", "gptq.order3", "nf4.nested"}
@@ -119,7 +85,7 @@ func values(t testing.TB, x *tensor.Tensor) []float64 {
 // rounded once to other types.
 func TestDequantize(t *testing.T) {
 	set := golden(t)
-	onEach(t, func(t *testing.T, d *tensor.Device) {
+	devices.OnEach(t, func(t *testing.T, d *tensor.Device) {
 		for _, layer := range some(d, set) {
 			w, want := load(t, d, set, layer), wanted(t, d, set, layer)
 			require.Equal(t, want.Shape(), w.Shape(), layer)
@@ -127,7 +93,7 @@ func TestDequantize(t *testing.T) {
 			sameBits(t, layer, want, w.Dequantize(want.DType()))
 			once := w.Dequantize(tensor.F32)
 			for _, dt := range []tensor.DType{tensor.F16, tensor.BF16} {
-				if everything(d) && d.Supports(dt) {
+				if devices.Everything(d) && d.Supports(dt) {
 					sameBits(t, layer, once.Cast(dt), w.Dequantize(dt))
 				}
 			}
@@ -183,9 +149,9 @@ func TestRecognised(t *testing.T) {
 // Rows are those of the whole weight.
 func TestEmbedding(t *testing.T) {
 	set := golden(t)
-	onEach(t, func(t *testing.T, d *tensor.Device) {
+	devices.OnEach(t, func(t *testing.T, d *tensor.Device) {
 		list := []string{"gptq.order", "nf4.nested", "fp8"}
-		if !everything(d) {
+		if !devices.Everything(d) {
 			list = list[:1]
 		}
 		for _, layer := range list {
@@ -209,9 +175,9 @@ var roundings = map[tensor.DType]float64{tensor.F32: 1e-6, tensor.F64: 1e-13, te
 // their gradients with respect to activations.
 func TestLinear(t *testing.T) {
 	set := golden(t)
-	onEach(t, func(t *testing.T, d *tensor.Device) {
+	devices.OnEach(t, func(t *testing.T, d *tensor.Device) {
 		types := []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.F64}
-		if !everything(d) {
+		if !devices.Everything(d) {
 			types = types[:1]
 		}
 		types = slices.DeleteFunc(types, func(dt tensor.DType) bool { return !d.Supports(dt) })

@@ -10,6 +10,7 @@ import (
 	"github.com/gokiln/kiln/tensor"
 	"github.com/gokiln/kiln/tensor/file"
 	"github.com/gokiln/kiln/tensor/safetensors"
+	"github.com/gokiln/kiln/tests/sim/devices"
 )
 
 // quantizeLike makes of the golden numbers of a layer a weight of its scheme.
@@ -30,7 +31,7 @@ func quantizeLike(t testing.TB, d *tensor.Device, set *file.Set, layer string) *
 // Quantizers make the tensors of the references, byte for byte.
 func TestQuantize(t *testing.T) {
 	set := golden(t)
-	onEach(t, func(t *testing.T, d *tensor.Device) {
+	devices.OnEach(t, func(t *testing.T, d *tensor.Device) {
 		for _, layer := range []string{"nf4", "fp8", "fp8.small", "nf4.nested"} {
 			w := quantizeLike(t, d, set, layer)
 			require.NoError(t, w.Err(), layer)
