@@ -62,7 +62,7 @@ func TestColumns(t *testing.T) {
 			defer pretend.Be(func(info *runtime.Info) {
 				info.Units, info.ThreadsPerUnit = 4, max(512, info.ThreadsPerUnit)
 			})()
-			opstest.Run(t, dev, []opstest.Family{{Name: "Columns", Run: rowstest.LongColumns}}, someOf())
+			opstest.Run(t, dev, []opstest.Group{{Name: "Columns", Run: rowstest.LongColumns}}, someOf())
 		})
 	}
 }
@@ -74,5 +74,5 @@ func TestPatches(t *testing.T) {
 	require.NoError(t, err)
 	defer dev.Close()
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 1, 2*info.WarpSize })()
-	opstest.Run(t, dev, []opstest.Family{{Name: "Windows", Run: convtest.Windows}}, someOf())
+	opstest.Run(t, dev, []opstest.Group{{Name: "Windows", Run: convtest.Windows}}, someOf())
 }

@@ -103,13 +103,25 @@ func (a *arrow) allows(rel string) bool {
 	return false
 }
 
-// arrowOf returns the row with the longest folder that holds rel.
+// arrowOf returns the row with the longest folder that holds rel. The folder of a row of each
+// folder is the one that rel is in.
 func arrowOf(rel string) (arrow, bool) {
 	var best arrow
+	each := false // best is of each folder
 	for _, a := range arrows {
+		parent, all := strings.CutSuffix(a.from, "/*")
+		if all {
+			below, ok := strings.CutPrefix(rel, parent+"/")
+			if !ok {
+				continue
+			}
+			name, _, _ := strings.Cut(below, "/")
+			a.from = parent + "/" + name
+		}
 		holds := within(rel, a.from) && (rel == a.from || !a.leaf)
-		if holds && len(a.from) > len(best.from) {
-			best = a
+		longer := len(a.from) > len(best.from) || len(a.from) == len(best.from) && each
+		if holds && longer {
+			best, each = a, all
 		}
 	}
 	return best, best.from != ""

@@ -1,7 +1,6 @@
 package attention
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -80,6 +79,9 @@ func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 	if err := p.check(); err != nil {
 		return fmt.Errorf("attention: %w", err)
 	}
+	if err := p.checkResults(out, logs); err != nil {
+		return fmt.Errorf("attention: %w", err)
+	}
 	info := ops.DeviceInfo(s.Device())
 	if !p.Q.Layout.IsContiguous() || !p.lines() {
 		return fmt.Errorf("attention: %w: operands are not contiguous along their last dimension", jit.ErrUnsupported)
@@ -88,7 +90,7 @@ func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(p.checkFunctions(&w), p.checkResults(out, logs)); err != nil {
+	if err := p.checkFunctions(&w); err != nil {
 		return fmt.Errorf("attention: %w", err)
 	}
 	problem, f, bits, bias := p.inKernel()

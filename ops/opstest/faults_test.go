@@ -124,7 +124,7 @@ func TestFaultsAreReported(t *testing.T) {
 		"another type": {in(func(d dtype.DType, out, _ []dtype.Scalar, at, _ []int) { ofType(d, dtype.BF16, out, at) }), "--- FAIL: Fake/Fakes/bf16"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			passed, text := reported(t, func(t *testing.T) { Run(t, dev, []Family{{"Fakes", c.op.cases}}, All()) })
+			passed, text := reported(t, func(t *testing.T) { Run(t, dev, []Group{{Name: "Fakes", Run: c.op.cases}}, All()) })
 			require.Equal(t, c.says == "", passed, text)
 			require.Contains(t, text, c.says)
 		})
@@ -152,7 +152,7 @@ func TestWithout(t *testing.T) {
 	dev, err := runtime.Open("cpu")
 	require.NoError(t, err)
 	defer dev.Close()
-	passed, text := reported(t, func(t *testing.T) { Run(t, dev, []Family{{"Fakes", fake(double).cases}}, All(), dtype.F64) })
+	passed, text := reported(t, func(t *testing.T) { Run(t, dev, []Group{{Name: "Fakes", Run: fake(double).cases}}, All(), dtype.F64) })
 	require.False(t, passed)
 	require.Contains(t, text, "the device has the type")
 	require.Contains(t, text, "Fake/Without/f64")

@@ -17,21 +17,28 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// Family is the cases of a family of operations.
+// Family is a family of operations: a package below ops, its kernels and its cases.
 type Family struct {
-	Name string
-	Run  func(*testing.T, *Bench)
+	Name   string // of the package; that of its kernels is kernels in its folder
+	Groups []Group
 }
 
-// Run tests families of operations on a device, or a share of their parts. Without are the types
+// Group is a test of some operations of a family.
+type Group struct {
+	Name string
+	Run  func(*testing.T, *Bench)
+	Rows bool // devices have different strategies for it, by the length and number of rows
+}
+
+// Run tests groups of operations on a device, or a share of their parts. Without are the types
 // that the device does not compute with, of which there are no cases. A type is never left out
 // because something of it does not work.
-func Run(t *testing.T, dev *runtime.Device, families []Family, of Share, without ...dtype.DType) {
+func Run(t *testing.T, dev *runtime.Device, groups []Group, of Share, without ...dtype.DType) {
 	info := dev.Info()
 	require.Positive(t, info.Units, "work is divided among the multiprocessors of a device")
 	require.GreaterOrEqual(t, info.ThreadsPerUnit, info.WarpSize)
 	leftOut(t, NewBench(dev, without...))
-	for _, f := range families {
+	for _, f := range groups {
 		t.Run(f.Name, func(t *testing.T) {
 			b := NewBench(dev, without...)
 			b.share = of

@@ -17,7 +17,7 @@ import (
 // of its threads to take several at once, or a share of the parts.
 func RunMany(t *testing.T, dev *runtime.Device, units int, share opstest.Share) {
 	family := func(t *testing.T, b *opstest.Bench) { many(t, b, units*maxPart) }
-	opstest.Run(t, dev, []opstest.Family{{Name: "Many", Run: family}}, share)
+	opstest.Run(t, dev, []opstest.Group{{Name: "Many", Run: family}}, share)
 }
 
 // maxPart is more than the elements that a block takes at once.

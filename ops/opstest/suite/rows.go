@@ -5,38 +5,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gokiln/kiln/ops/conv/convtest"
 	"github.com/gokiln/kiln/ops/dtype"
-	"github.com/gokiln/kiln/ops/index/indextest"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/ops/opstest"
 	rowsops "github.com/gokiln/kiln/ops/rows"
 	"github.com/gokiln/kiln/ops/rows/rowstest"
-	"github.com/gokiln/kiln/ops/sort/sorttest"
 	"github.com/gokiln/kiln/runtime"
 )
 
-// rowFamilies are the operations over rows, for which devices have different strategies.
-var rowFamilies = []opstest.Family{
-	{Name: "Reduce", Run: rowstest.Reduce},
-	{Name: "RowNorm", Run: rowstest.RowNorm},
-	{Name: "Scan", Run: rowstest.Scan},
-	{Name: "Sort", Run: sorttest.Sort},
-	{Name: "Index", Run: indextest.Index},
-	{Name: "Search", Run: indextest.Search},
-	{Name: "Conv", Run: convtest.Conv},
-}
-
 // RunRows tests the operations that go through rows, or a share of their parts.
 func RunRows(t *testing.T, dev *runtime.Device, share opstest.Share) {
-	opstest.Run(t, dev, rowFamilies, share)
+	opstest.Run(t, dev, groups(func(g opstest.Group) bool { return g.Rows }), share)
 }
 
 // RunNeighbours tests reductions of rows that are next to each other, more and fewer than a warp
 // has lanes, on a device that runs blocks one after the other: it transposes the partial results of
 // several rows at once.
 func RunNeighbours(t *testing.T, dev *runtime.Device, share opstest.Share) {
-	opstest.Run(t, dev, []opstest.Family{{Name: "Rows", Run: neighbours}}, share)
+	opstest.Run(t, dev, []opstest.Group{{Name: "Rows", Run: neighbours}}, share)
 }
 
 func neighbours(t *testing.T, b *opstest.Bench) {

@@ -15,7 +15,7 @@ import (
 
 // RunScans tests scans, or a share of their parts.
 func RunScans(t *testing.T, dev *runtime.Device, share opstest.Share) {
-	opstest.Run(t, dev, []opstest.Family{{Name: "Scan", Run: rowstest.Scan}}, share)
+	opstest.Run(t, dev, []opstest.Group{{Name: "Scan", Run: rowstest.Scan}}, share)
 }
 
 // RunTurns tests a scan of a row, one of columns and a sort whose blocks take numbers in the
@@ -35,7 +35,7 @@ func RunTurns(t *testing.T, dev *runtime.Device) {
 
 // RunSorts tests sorts alone, or a share of their parts, and such of many tiles.
 func RunSorts(t *testing.T, dev *runtime.Device, share opstest.Share) {
-	opstest.Run(t, dev, []opstest.Family{{Name: "Sort", Run: sorttest.Sort}}, share)
+	opstest.Run(t, dev, []opstest.Group{{Name: "Sort", Run: sorttest.Sort}}, share)
 	t.Run("Sort/Long", func(t *testing.T) { longSorts(t, opstest.NewBench(dev)) })
 }
 

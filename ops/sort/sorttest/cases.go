@@ -1,0 +1,8 @@
+package sorttest
+
+import "github.com/gokiln/kiln/ops/opstest"
+
+// Groups are the tests of the family.
+var Groups = []opstest.Group{
+	{Name: "Sort", Run: Sort, Rows: true},
+}
