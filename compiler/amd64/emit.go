@@ -32,13 +32,10 @@ type emitter struct {
 	quick   map[*ir.Value]analysis.LaneTest // conditions of branches that all lanes take most often
 	limited [][]limit                       // by value ID: what is made of a length for checks of indices
 	limits  map[limit]asm.Reg
-	strides map[*ir.Value]*stride
 	// products are what has been made in the block so far.
-	products   map[product]asm.Reg
-	tiles      map[tilePlace]bool // what was asked for the next block
-	walks      map[*ir.Value]bool // what loops go on with by the threads of a block or of the grid
-	blockSteps map[*ir.Value]knownStep
-	leads      map[*ir.Value]asm.Reg // by what strides go on: see newLead
+	products map[product]asm.Reg
+
+	prefetched prefetches
 
 	spots   []spot
 	repeats []repeat
@@ -69,7 +66,7 @@ func newEmitter(m *ir.Module, f *ir.Func, c *code, general, wholeWarps bool) (*e
 	e.findNegated()
 	e.findWanted()
 	e.findLimits()
-	e.findStrides()
+	e.prefetched = e.newPrefetches()
 	at := 0
 	for _, o := range m.Shared {
 		at = (at + o.Type.Align() - 1) / o.Type.Align() * o.Type.Align()

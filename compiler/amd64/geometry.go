@@ -198,7 +198,7 @@ func (e *emitter) spread(v *ir.Value) {
 		e.spreads[v.ID] = e.spreadNow(v)
 	}
 	e.makeLimits(v)
-	if _, is := e.leads[v]; is {
-		e.leads[v] = e.newLead(v)
+	if _, is := e.prefetched.leads[v]; is {
+		e.prefetched.leads[v] = e.newLead(v)
 	}
 }

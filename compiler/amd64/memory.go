@@ -25,8 +25,8 @@ func (e *emitter) load(b *analysis.Placed, v *ir.Value) error {
 	case a.step == int64(v.Type.Size()):
 		e.loadVector(r, v.Type, a.mem, m)
 		if m == 0 {
-			e.ahead(b, p, a.mem)
-			e.nextTile(b, p, a.mem, asm.PREFETCHT0)
+			e.prefetchAhead(b, p, a.mem)
+			e.prefetchNextTile(b, p, a.mem, asm.PREFETCHT0)
 		}
 		return nil
 	case a.step == -int64(v.Type.Size()) && v.Type.Size() >= 4 && m == 0:
@@ -98,7 +98,7 @@ func (e *emitter) store(b *analysis.Placed, v *ir.Value) error {
 	}
 	m := e.active(b)
 	if m == 0 && a.step == int64(x.Type.Size()) && !a.scattered() {
-		e.nextTile(b, p, a.mem, asm.PREFETCHW)
+		e.prefetchNextTile(b, p, a.mem, asm.PREFETCHW)
 	}
 	return e.storeLanes(e.vectors(x), x.Type, a, m)
 }

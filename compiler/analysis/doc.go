@@ -9,6 +9,8 @@
 //	layout.go                     blocks in the order of vector code, loops as spans of positions
 //	lanes.go, laneresult.go       how values differ between the lanes of a vector, and which
 //	                              blocks run with some of the lanes
+//	strides.go, blockstep.go      how indices go up from iteration to iteration, and from block of
+//	                              threads to block
 //
 // An analysis belongs to the function as it is when it is made. Dominators are in package ir,
 // whose verifier needs them.

@@ -30,7 +30,6 @@ func (l *Loop) Has(b *ir.Block) bool {
 	return false
 }
 
-// Exits returns the natural loops of f, outer before inner ones.
 // Exits returns the blocks of l that end in a branch out of it.
 func (l *Loop) Exits() (out []*ir.Block) {
 	for _, b := range l.Blocks {
@@ -50,6 +49,7 @@ func (l *Loop) Preheader() *ir.Block {
 	return nil
 }
 
+// Loops returns the natural loops of f, outer before inner ones; in are the edges into its blocks.
 func Loops(f *ir.Func, in [][]Edge) []*Loop {
 	if !HasBackEdge(f) {
 		return nil
