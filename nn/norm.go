@@ -35,6 +35,27 @@ func (n *LayerNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.LayerNormOver(n.Shape, optional(n.Weight), optional(n.Bias), n.Eps)
 }
 
+// ForwardResidual adds residual, of the shape of x, and returns the norm of the sum and the sum, in
+// one kernel if the layer is over one dimension: see [tensor.Tensor.LayerNormResidual].
+func (n *LayerNorm) ForwardResidual(x, residual *tensor.Tensor) (y, sum *tensor.Tensor) {
+	return forwardResidual(n, n.Shape, x, residual, func() (y, sum *tensor.Tensor) {
+		return x.LayerNormResidual(residual, -1, optional(n.Weight), optional(n.Bias), n.Eps)
+	})
+}
+
+// forwardResidual runs fused, or the steps of it where the last dimension is not what the layer is
+// over.
+func forwardResidual(n Layer, shape tensor.Shape, x, residual *tensor.Tensor, fused func() (y, sum *tensor.Tensor)) (y, sum *tensor.Tensor) {
+	if bad := failure("norm of a sum", x, residual); bad != nil {
+		return bad, bad
+	}
+	if x.Rank() > 0 && shape.Equal(tensor.Shape{x.Size(-1)}) {
+		return fused()
+	}
+	sum = x.Add(residual)
+	return n.Forward(sum), sum
+}
+
 // RMSNorm divides the last dimensions by the root of their mean square: y = x/√(mean(x²) +
 // eps)·weight (Zhang and Sennrich, 2019).
 type RMSNorm struct {
@@ -50,11 +71,23 @@ func NewRMSNorm(eps float64, shape ...int) *RMSNorm {
 
 // Forward returns a tensor of the shape of x.
 func (n *RMSNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
-	eps := n.Eps
-	if eps == 0 {
-		eps = machineEps(x)
+	return x.RMSNormOver(n.Shape, optional(n.Weight), n.eps(x))
+}
+
+// ForwardResidual adds residual, of the shape of x, and returns the norm of the sum and the sum, in
+// one kernel if the layer is over one dimension: see [tensor.Tensor.RMSNormResidual].
+func (n *RMSNorm) ForwardResidual(x, residual *tensor.Tensor) (y, sum *tensor.Tensor) {
+	return forwardResidual(n, n.Shape, x, residual, func() (y, sum *tensor.Tensor) {
+		return x.RMSNormResidual(residual, -1, optional(n.Weight), n.eps(x))
+	})
+}
+
+// eps is Eps, or what 0 stands for.
+func (n *RMSNorm) eps(x *tensor.Tensor) float64 {
+	if n.Eps == 0 {
+		return machineEps(x)
 	}
-	return x.RMSNormOver(n.Shape, optional(n.Weight), eps)
+	return n.Eps
 }
 
 // machineEps is the distance from 1 to the next number of the type of x.

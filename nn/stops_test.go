@@ -193,12 +193,16 @@ var stops = map[string]stop{
 	"nn.GroupNorm":    layer(nn.NewGroupNorm(2, 4), list(2, 4, 3)),
 	"nn.Identity":     layer(nn.Identity{}, list(3)),
 	"nn.InstanceNorm": layer(nn.NewInstanceNorm(3, nn.InstanceNormOptions{Affine: true}), list(2, 3, 4)),
-	"nn.LayerNorm":    layer(nn.NewLayerNorm(4), list(3, 4)),
-	"nn.Linear":       layer(nn.NewLinear(4, 3), list(5, 4)),
-	"nn.MaxPool":      layer(nn.NewMaxPool1d(2), list(1, 2, 4)),
-	"nn.MoE":          layer(nn.NewMoE(4, 6, 3, nn.MoEOptions{TopK: 3}), list(9, 4)),
-	"nn.ModeFunc":     layer(&nn.ModeFunc{F: func(x ten, _ bool) ten { return x.Sqr() }}, list(3)),
-	"nn.ModuleFunc":   layer(nn.ModuleFunc((ten).Sqr), list(3)),
+	"nn.LayerNorm.ForwardResidual": called(nn.NewLayerNorm(4), func(n *nn.LayerNorm, _ *tensor.Device, in []ten) ten {
+		y, sum := n.ForwardResidual(in[0], in[1])
+		return y.Mul(sum)
+	}, list(3, 4), list(3, 4)),
+	"nn.LayerNorm":  layer(nn.NewLayerNorm(4), list(3, 4)),
+	"nn.Linear":     layer(nn.NewLinear(4, 3), list(5, 4)),
+	"nn.MaxPool":    layer(nn.NewMaxPool1d(2), list(1, 2, 4)),
+	"nn.MoE":        layer(nn.NewMoE(4, 6, 3, nn.MoEOptions{TopK: 3}), list(9, 4)),
+	"nn.ModeFunc":   layer(&nn.ModeFunc{F: func(x ten, _ bool) ten { return x.Sqr() }}, list(3)),
+	"nn.ModuleFunc": layer(nn.ModuleFunc((ten).Sqr), list(3)),
 	"nn.MultiHeadAttention": called(nn.NewMultiHeadAttention(4, 2, nn.AttentionOptions{BiasKV: true, ZeroKV: true}), func(m *nn.MultiHeadAttention, _ *tensor.Device, in []ten) ten {
 		y, _ := m.Attend(in[0], in[1], in[2], nn.Attend{Mask: in[3]})
 		return y
@@ -209,7 +213,11 @@ var stops = map[string]stop{
 	"nn.Padding":        layer(nn.NewPadding(1, 1, tensor.PadReflect), list(1, 2, 4)),
 	"nn.PixelShuffle":   layer(&nn.PixelShuffle{Factor: 2}, list(1, 4, 2, 2)),
 	"nn.PixelUnshuffle": layer(&nn.PixelUnshuffle{Factor: 2}, list(1, 1, 4, 2)),
-	"nn.RMSNorm":        layer(nn.NewRMSNorm(1e-3, 4), list(3, 4)),
+	"nn.RMSNorm.ForwardResidual": called(nn.NewRMSNorm(1e-3, 4), func(n *nn.RMSNorm, _ *tensor.Device, in []ten) ten {
+		y, sum := n.ForwardResidual(in[0], in[1])
+		return y.Mul(sum)
+	}, list(3, 4), list(3, 4)),
+	"nn.RMSNorm": layer(nn.NewRMSNorm(1e-3, 4), list(3, 4)),
 	"nn.Recurrent": called(nn.NewLSTM(3, 2, nn.RecurrentOptions{Layers: 2, Bidirectional: true, Proj: 1}), func(r *nn.LSTM, _ *tensor.Device, in []ten) ten {
 		y, s := r.Run(in[0], nn.RecurrentState{H: in[1], C: in[2]})
 		return y.Sqr().Sum().Add(s.H.Sum()).Add(s.C.Sum())

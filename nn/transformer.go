@@ -78,22 +78,52 @@ func (l *TransformerEncoderLayer) Forward(x *tensor.Tensor) *tensor.Tensor {
 
 // Encode is [TransformerEncoderLayer.Forward] with masks.
 func (l *TransformerEncoderLayer) Encode(x *tensor.Tensor, o Attend) *tensor.Tensor {
+	return l.encode(stream{x: x}, o).total()
+}
+
+func (l *TransformerEncoderLayer) encode(s stream, o Attend) stream {
 	o.Weights = false
-	x = residual(x, l.Norm1, l.NormFirst, &l.Dropout, func(x *tensor.Tensor) *tensor.Tensor {
+	s = s.through(l.Norm1, l.NormFirst, &l.Dropout, func(x *tensor.Tensor) *tensor.Tensor {
 		y, _ := l.SelfAttn.Attend(x, x, x, o)
 		return y
 	})
-	return residual(x, l.Norm2, l.NormFirst, &l.Dropout, func(x *tensor.Tensor) *tensor.Tensor {
+	return s.through(l.Norm2, l.NormFirst, &l.Dropout, func(x *tensor.Tensor) *tensor.Tensor {
 		return l.Linear2.Forward(l.Dropout.Forward(l.Act(l.Linear1.Forward(x))))
 	})
 }
 
-// residual is x + f(norm(x)), or norm(x + f(x)).
-func residual(x *tensor.Tensor, norm Layer, first bool, drop *Dropout, f ModuleFunc) *tensor.Tensor {
-	if first {
-		return x.Add(drop.Forward(f(norm.Forward(x))))
+// stream is what goes from layer to layer: x + branch. The sum is for the next norm to compute.
+type stream struct{ x, branch *tensor.Tensor } // the branch may be nil
+
+// total is x + branch.
+func (s stream) total() *tensor.Tensor {
+	if s.branch == nil {
+		return s.x
 	}
-	return norm.Forward(x.Add(drop.Forward(f(x))))
+	return s.x.Add(s.branch)
+}
+
+// normed returns the norm of x + branch, and the sum.
+func (s stream) normed(norm Layer) (y, sum *tensor.Tensor) {
+	type residual interface {
+		ForwardResidual(x, residual *tensor.Tensor) (y, sum *tensor.Tensor)
+	}
+	if n, ok := norm.(residual); ok && s.branch != nil {
+		return n.ForwardResidual(s.branch, s.x)
+	}
+	sum = s.total()
+	return norm.Forward(sum), sum
+}
+
+// through is x + f(norm(x)), or norm(x + f(x)), where x is the sum.
+func (s stream) through(norm Layer, first bool, drop *Dropout, f ModuleFunc) stream {
+	if first {
+		y, sum := s.normed(norm)
+		return stream{sum, drop.Forward(f(y))}
+	}
+	x := s.total()
+	y, _ := stream{x, drop.Forward(f(x))}.normed(norm)
+	return stream{x: y}
 }
 
 // TransformerDecoderLayer is attention of a sequence to itself, attention to that of an encoder,
@@ -124,16 +154,20 @@ func NewTransformerDecoderLayer(embed, heads int, o TransformerOptions) *Transfo
 // returned. Self says what the sequence attends to in itself, which is causal most often, and cross
 // what in the memory.
 func (l *TransformerDecoderLayer) Decode(x, memory *tensor.Tensor, self, cross Attend) *tensor.Tensor {
+	return l.decode(stream{x: x}, memory, self, cross).total()
+}
+
+func (l *TransformerDecoderLayer) decode(s stream, memory *tensor.Tensor, self, cross Attend) stream {
 	self.Weights, cross.Weights = false, false
-	x = residual(x, l.Norm1, l.NormFirst, &l.Dropout, func(x *tensor.Tensor) *tensor.Tensor {
+	s = s.through(l.Norm1, l.NormFirst, &l.Dropout, func(x *tensor.Tensor) *tensor.Tensor {
 		y, _ := l.SelfAttn.Attend(x, x, x, self)
 		return y
 	})
-	x = residual(x, l.Norm2, l.NormFirst, &l.Dropout, func(x *tensor.Tensor) *tensor.Tensor {
+	s = s.through(l.Norm2, l.NormFirst, &l.Dropout, func(x *tensor.Tensor) *tensor.Tensor {
 		y, _ := l.MultiheadAttn.Attend(x, memory, memory, cross)
 		return y
 	})
-	return residual(x, l.Norm3, l.NormFirst, &l.Dropout, func(x *tensor.Tensor) *tensor.Tensor {
+	return s.through(l.Norm3, l.NormFirst, &l.Dropout, func(x *tensor.Tensor) *tensor.Tensor {
 		return l.Linear2.Forward(l.Dropout.Forward(l.Act(l.Linear1.Forward(x))))
 	})
 }
@@ -159,18 +193,20 @@ func (e *TransformerEncoder) Forward(x *tensor.Tensor) *tensor.Tensor { return e
 
 // Encode is [TransformerEncoder.Forward] with masks, the same in all layers.
 func (e *TransformerEncoder) Encode(x *tensor.Tensor, o Attend) *tensor.Tensor {
+	s := stream{x: x}
 	for _, l := range e.Layers {
-		x = l.Encode(x, o)
+		s = l.encode(s, o)
 	}
-	return normed(e.Norm, x)
+	return s.last(e.Norm)
 }
 
-// normed is the forward pass of a layer that may be nil.
-func normed(norm Layer, x *tensor.Tensor) *tensor.Tensor {
+// last is the norm of x + branch, or the sum without a norm.
+func (s stream) last(norm Layer) *tensor.Tensor {
 	if norm == nil {
-		return x
+		return s.total()
 	}
-	return norm.Forward(x)
+	y, _ := s.normed(norm)
+	return y
 }
 
 // TransformerDecoder is layers one behind the other.
@@ -191,10 +227,11 @@ func NewTransformerDecoder(n, embed, heads int, o TransformerOptions) *Transform
 
 // Decode is [TransformerDecoderLayer.Decode] of all layers.
 func (d *TransformerDecoder) Decode(x, memory *tensor.Tensor, self, cross Attend) *tensor.Tensor {
+	s := stream{x: x}
 	for _, l := range d.Layers {
-		x = l.Decode(x, memory, self, cross)
+		s = l.decode(s, memory, self, cross)
 	}
-	return normed(d.Norm, x)
+	return s.last(d.Norm)
 }
 
 // Transformer is an encoder and a decoder, each with a norm behind its layers: PyTorch's

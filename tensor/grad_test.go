@@ -143,6 +143,18 @@ var gradients = []gradient{
 	{"rms norm by weights", [][]int{{3, 4}, {3}}, -2, 2, func(x []ten) ten { return x[0].RMSNorm(0, x[1], 1e-3).Sqr() }},
 	{"layer norm by weights", [][]int{{2, 3, 4}, {4}, {4}}, -2, 2, func(x []ten) ten { return x[0].LayerNorm(2, x[1], x[2], 1e-3).Sqr() }},
 	{"layer norm of one row", [][]int{{5}, {5}, {5}}, -2, 2, func(x []ten) ten { return x[0].LayerNorm(0, x[1], x[2], 1e-3).Sqr() }},
+	{"rms norm of a sum", [][]int{{3, 4}, {3, 4}, {4}}, -2, 2, func(x []ten) ten {
+		y, sum := x[0].RMSNormResidual(x[1], 1, x[2], 1e-3)
+		return y.Sqr().Add(sum.Mul(x[0]))
+	}},
+	{"layer norm of a sum, the same twice", [][]int{{3, 4}, {3}, {3}}, -2, 2, func(x []ten) ten {
+		y, sum := x[0].LayerNormResidual(x[0], 0, x[1], x[2], 1e-3)
+		return y.Sqr().Add(sum.Exp())
+	}},
+	{"layer norm of a sum, without it", [][]int{{2, 3, 5}, {2, 3, 5}, {5}, {5}}, -2, 2, func(x []ten) ten {
+		y, _ := x[0].LayerNormResidual(x[1], -1, x[2], x[3], 1e-3)
+		return y.Mul(x[1])
+	}},
 	g1("layer norm with bias", -2, 2, func(x ten) ten { return x.LayerNorm(1, nil, x.Get(0), 1e-3).Sqr() }),
 	g1("cummax", -2, 2, func(x ten) ten { return x.CumMax(0).Sqr().Add(x.CumMax(1)) }),
 	g1("cummin", -2, 2, func(x ten) ten { return x.CumMin(0).Sqr().Add(x.CumMin(-1)) }),

@@ -1,7 +1,9 @@
 package tensor
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/layout"
@@ -19,6 +21,23 @@ func (t *Tensor) RMSNorm(d int, weight *Tensor, eps float64) *Tensor {
 // The variance is the mean squared distance from the mean.
 func (t *Tensor) LayerNorm(d int, weight, bias *Tensor, eps float64) *Tensor {
 	return t.normalized("layer_norm", d, weight, bias, eps, true)
+}
+
+// RMSNormResidual adds residual, of the shape of t, and normalises the sum as [Tensor.RMSNorm] does,
+// in one kernel where the rows are contiguous: it reads two tensors and writes two. Blocks of
+// transformers go on with both results:
+//
+//	y, x = attention.RMSNormResidual(x, -1, weight, 1e-6)
+//
+// Sum is rounded to the type of t before it is normalised, so that both have the bits of
+// t.Add(residual) and of the norm of that. The gradient of sum is added to what comes by y.
+func (t *Tensor) RMSNormResidual(residual *Tensor, d int, weight *Tensor, eps float64) (y, sum *Tensor) {
+	return t.normalizedResidual("rms_norm_residual", residual, d, weight, nil, eps, false)
+}
+
+// LayerNormResidual is [Tensor.RMSNormResidual] with [Tensor.LayerNorm].
+func (t *Tensor) LayerNormResidual(residual *Tensor, d int, weight, bias *Tensor, eps float64) (y, sum *Tensor) {
+	return t.normalizedResidual("layer_norm_residual", residual, d, weight, bias, eps, true)
 }
 
 // RMSNormOver is [Tensor.RMSNorm] along the last dimensions together, which are those of shape, as
@@ -60,37 +79,93 @@ func (t *Tensor) normalizedOver(op string, shape Shape, weight, bias *Tensor, ru
 }
 
 func (t *Tensor) normalized(op string, d int, weight, bias *Tensor, eps float64, center bool) *Tensor {
-	in := []*Tensor{t}
-	var views [2]ops.View
-	for i, w := range []*Tensor{weight, bias} {
+	n, in, bad := t.norm(op, d, weight, bias, eps, center)
+	if bad != nil {
+		return bad
+	}
+	views := normViews(weight, bias)
+	out := t.produce(op, t.Shape(), func(out ops.View) error {
+		if center {
+			return rowsops.LayerNorm(t.dev.stream, out, t.view(), views[0], views[1], n.d, eps)
+		}
+		return rowsops.RMSNorm(t.dev.stream, out, t.view(), views[0], n.d, eps)
+	})
+	return out.from(op, n, in...)
+}
+
+func (t *Tensor) normalizedResidual(op string, residual *Tensor, d int, weight, bias *Tensor, eps float64, center bool) (y, sum *Tensor) {
+	n, in, bad := t.norm(op, d, weight, bias, eps, center)
+	if bad == nil {
+		bad = first(op, t, residual)
+	}
+	if bad != nil {
+		return bad, bad
+	}
+	err := same(t, residual)
+	if err == nil && !residual.layout.Shape().Equal(t.layout.Shape()) {
+		err = fmt.Errorf("%w: a residual of %v for %v", ErrShape, residual.layout.Shape(), t.layout.Shape())
+	}
+	if err != nil {
+		bad = failed(op, err)
+		return bad, bad
+	}
+	a, b := t, residual
+	if !slices.Equal(a.layout.Strides(), b.layout.Strides()) {
+		a, b = a.Detach().Contiguous(), b.Detach().Contiguous()
+		if bad := first(op, a, b); bad != nil {
+			return bad, bad
+		}
+	}
+	views := normViews(weight, bias)
+	y = t.produce(op, t.Shape(), func(out ops.View) error {
+		sum = t.produce(op, t.Shape(), func(sum ops.View) error {
+			if center {
+				return rowsops.LayerNormResidual(t.dev.stream, out, sum, a.view(), b.view(), views[0], views[1], n.d, eps)
+			}
+			return rowsops.RMSNormResidual(t.dev.stream, out, sum, a.view(), b.view(), views[0], n.d, eps)
+		})
+		return sum.Err()
+	})
+	if y.err != nil {
+		return y, y
+	}
+	sum = sum.from(op, grad2(gradAdd), t, residual)
+	in[0] = sum
+	return y.from(op, n, in...), sum
+}
+
+// norm checks a normalisation of t, and returns its gradient and the operands.
+func (t *Tensor) norm(op string, d int, weight, bias *Tensor, eps float64, center bool) (n normal, in []*Tensor, bad *Tensor) {
+	in = []*Tensor{t}
+	for _, w := range []*Tensor{weight, bias} {
 		if w != nil {
 			in = append(in, w)
-			if w.err == nil {
-				views[i] = w.view()
-			}
 		}
 	}
 	if bad := first(op, in...); bad != nil {
-		return bad
+		return n, nil, bad
 	}
 	if err := same(in...); err != nil {
-		return failed(op, err)
+		return n, nil, failed(op, err)
 	}
 	if math.IsNaN(eps) || eps < 0 {
-		return failf(op, ErrArgument, "eps of %v, want 0 or more", eps)
+		return n, nil, failf(op, ErrArgument, "eps of %v, want 0 or more", eps)
 	}
 	d, err := layout.Dim(d, t.Rank())
 	if err != nil {
-		return failed(op, err)
+		return n, nil, failed(op, err)
 	}
-	out := t.produce(op, t.Shape(), func(out ops.View) error {
-		if center {
-			return rowsops.LayerNorm(t.dev.stream, out, t.view(), views[0], views[1], d, eps)
+	return normal{d: d, eps: eps, center: center, weighted: weight != nil, biased: bias != nil}, in, nil
+}
+
+// normViews are the weight and the bias as operations take them: without memory for none.
+func normViews(weight, bias *Tensor) (views [2]ops.View) {
+	for i, w := range []*Tensor{weight, bias} {
+		if w != nil {
+			views[i] = w.view()
 		}
-		return rowsops.RMSNorm(t.dev.stream, out, t.view(), views[0], d, eps)
-	})
-	n := normal{d: d, eps: eps, center: center, weighted: weight != nil, biased: bias != nil}
-	return out.from(op, n, in...)
+	}
+	return views
 }
 
 // normal is the gradient of a normalization.

@@ -171,6 +171,11 @@ var special = map[string]func(x, ids ten) []ten{
 	"LayerNorm": func(x, _ ten) []ten {
 		return both(x.LayerNorm(0, x.Get(0), nil, 1), x.Detach().LayerNorm(0, nil, x.Get(0), 1))
 	},
+	"LayerNormResidual": func(x, _ ten) []ten {
+		y, sum := x.LayerNormResidual(x.Detach(), 0, nil, nil, 1)
+		z, both := x.Detach().LayerNormResidual(x, 0, x.Get(0), x.Get(1), 1)
+		return []ten{y, sum, z, both}
+	},
 	"Linear": func(x, _ ten) []ten { return both(x.Linear(x, x.Get(0)), x.Detach().Linear(x.Detach(), x.Get(0))) },
 	"LinearWith": func(x, _ ten) []ten {
 		e := tensor.Epilogue{Act: tensor.Silu, Up: x}
@@ -189,7 +194,12 @@ var special = map[string]func(x, ids ten) []ten{
 	"Pad":                func(x, _ ten) []ten { return []ten{x.Pad(0, 1, 1, tensor.PadEdge, 0)} },
 	"Permute":            func(x, _ ten) []ten { return []ten{x.Permute(1, 0)} },
 	"RMSNorm":            func(x, _ ten) []ten { return both(x.RMSNorm(0, nil, 1), x.Detach().RMSNorm(0, x.Get(0), 1)) },
-	"Reshape":            func(x, _ ten) []ten { return []ten{x.Reshape(4)} },
+	"RMSNormResidual": func(x, _ ten) []ten {
+		y, sum := x.RMSNormResidual(x.Detach(), 0, nil, 1)
+		z, both := x.Detach().RMSNormResidual(x, 0, x.Get(0), 1)
+		return []ten{y, sum, z, both}
+	},
+	"Reshape": func(x, _ ten) []ten { return []ten{x.Reshape(4)} },
 	"ScaledMatMul": func(x, _ ten) []ten {
 		x = x.Detach()
 		y, one := x.Cast(tensor.F8E4M3), x.Narrow(0, 0, 1).Narrow(1, 0, 1).Cast(tensor.F32)

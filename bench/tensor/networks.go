@@ -167,8 +167,7 @@ func residualNorm(d *tensor.Device, small bool) work {
 			x, r := tensor.Randn(d, dt, 0, 1, rows, wide), tensor.Randn(d, dt, 0, 1, rows, wide)
 			weight := tensor.Ones(d, dt, wide)
 			return func() error {
-				sum := x.Add(r)
-				return done(sum.RMSNorm(-1, weight, 1e-6), sum)
+				return done(x.RMSNormResidual(r, -1, weight, 1e-6))
 			}, nil
 		}),
 	}
@@ -244,14 +243,22 @@ func (g *gpt) loss(ids, next *tensor.Tensor, heads int) *tensor.Tensor {
 	batch, time := ids.Size(0), ids.Size(1)
 	x := g.Token.Forward(ids).Add(g.Position.Weight.Tensor().Narrow(0, 0, time))
 	dim := x.Size(-1)
-	for _, l := range g.Layers {
-		qkv := l.QKV.Forward(l.Norm1.Forward(x)).Reshape(batch, time, 3, heads, dim/heads).Permute(2, 0, 3, 1, 4)
+	z := g.norm(0).Forward(x)
+	for i, l := range g.Layers {
+		qkv := l.QKV.Forward(z).Reshape(batch, time, 3, heads, dim/heads).Permute(2, 0, 3, 1, 4)
 		y := attention.SDPA(qkv.Get(0), qkv.Get(1), qkv.Get(2), attention.Options{Causal: true})
-		x = x.Add(l.Proj.Forward(y.Transpose(1, 2).Reshape(batch, time, dim)))
-		x = x.Add(l.Down.Forward(l.Up.Forward(l.Norm2.Forward(x)).Gelu()))
+		z, x = l.Norm2.ForwardResidual(l.Proj.Forward(y.Transpose(1, 2).Reshape(batch, time, dim)), x)
+		z, x = g.norm(i+1).ForwardResidual(l.Down.Forward(l.Up.Forward(z).Gelu()), x)
 	}
-	x = g.Norm.Forward(x)
-	return loss.LinearCrossEntropy(x, g.Token.Weight.Tensor(), nil, next, loss.CrossEntropyOptions{})
+	return loss.LinearCrossEntropy(z, g.Token.Weight.Tensor(), nil, next, loss.CrossEntropyOptions{})
+}
+
+// norm is in front of layer i, or behind the last one.
+func (g *gpt) norm(i int) *nn.LayerNorm {
+	if i == len(g.Layers) {
+		return g.Norm
+	}
+	return g.Layers[i].Norm1
 }
 
 // trainingSteps are a step of training, forward and backward passes, clipping and the update, and the

@@ -60,7 +60,7 @@ func (c *rowCall) launchColumns(s *runtime.Stream, p *rowPlan) error {
 		return err
 	}
 	defer memory.Free(s)
-	out, x, _, _ := c.args()
+	out, x, _, _, _, _ := c.args()
 	lh, fh := location.Header(), factor.Header()
 	return k.Launch(s, p.grid, out, x, ops.SliceArg(d, &lh), ops.SliceArg(d, &fh), p.fold, log, c.fn.Quick)
 }

@@ -3,6 +3,7 @@ package rows
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
@@ -47,13 +48,30 @@ func LayerNorm(s *runtime.Stream, out, x, scale, shift ops.View, dim int, eps fl
 	return c.run(s, "layer_norm", out, x, scale, shift, dim)
 }
 
+// RMSNormResidual is [RMSNorm] of x + residual, which is stored in sum, rounded to the type of x:
+// the norm is of what is stored. The residual has the layout of x, and sum that of out.
+func RMSNormResidual(s *runtime.Stream, out, sum, x, residual, scale ops.View, dim int, eps float64) error {
+	c := rowCall{fn: kernels.RowFn{Norm: true, Added: true}, param: eps, addend: residual, sum: sum}
+	return c.run(s, "rms_norm_residual", out, x, scale, ops.View{}, dim)
+}
+
+// LayerNormResidual is [LayerNorm] of x + residual, as [RMSNormResidual] has it.
+func LayerNormResidual(s *runtime.Stream, out, sum, x, residual, scale, shift ops.View, dim int, eps float64) error {
+	c := rowCall{fn: kernels.RowFn{Norm: true, Center: true, Added: true}, param: eps, addend: residual, sum: sum}
+	return c.run(s, "layer_norm_residual", out, x, scale, shift, dim)
+}
+
 // rowCall is a softmax or normalisation.
 type rowCall struct {
 	RowOp
 	fn      kernels.RowFn
 	log     bool
 	param   float64                // as the kernels have it
-	headers [4]runtime.SliceHeader // of out, x, scale and shift
+	headers [6]runtime.SliceHeader // of out, x, scale, shift, addend and sum
+	addend  ops.View               // of a norm with Added
+	sum     ops.View
+	scale   ops.View // dense
+	shift   ops.View
 }
 
 func (c *rowCall) run(s *runtime.Stream, name string, out, x, scale, shift ops.View, dim int) (err error) {
@@ -62,6 +80,11 @@ func (c *rowCall) run(s *runtime.Stream, name string, out, x, scale, shift ops.V
 	}
 	if c.RowOp, err = newRows(name, out, x, dim); err != nil || x.Layout.Count() == 0 {
 		return err
+	}
+	if c.fn.Added {
+		if err := c.pair(); err != nil {
+			return err
+		}
 	}
 	c.fn.Scaled, c.fn.Shifted = scale.Buf != nil, shift.Buf != nil
 	c.headers[0], c.headers[1] = out.Header(), x.Header()
@@ -75,9 +98,28 @@ func (c *rowCall) run(s *runtime.Stream, name string, out, x, scale, shift ops.V
 		}
 		defer copies[i].Free(s)
 		c.headers[2+i] = v.Header()
+		*[]*ops.View{&c.scale, &c.shift}[i] = v
 	}
 	p := c.plan(s.Device())
 	return p.strategy.launch(c, s, p)
+}
+
+// pair checks what is added to x, and where the sum is stored.
+func (c *rowCall) pair() error {
+	for _, v := range []struct {
+		of, as *ops.View
+		name   string
+	}{{&c.addend, &c.X, "the residual"}, {&c.sum, &c.out, "the sum"}} {
+		if v.of.DType != v.as.DType {
+			return fmt.Errorf("%w: %s: %s of %s, want %s", ops.ErrDType, c.Name, v.name, v.of.DType, v.as.DType)
+		}
+		if l := v.of.Layout; !l.Shape().Equal(v.as.Layout.Shape()) || !slices.Equal(l.Strides(), v.as.Layout.Strides()) {
+			return fmt.Errorf("%w: %s: %s of shape %v and strides %v, want %v and %v", layout.ErrShape, c.Name, v.name,
+				l.Shape(), l.Strides(), v.as.Layout.Shape(), v.as.Layout.Strides())
+		}
+	}
+	c.headers[4], c.headers[5] = c.addend.Header(), c.sum.Header()
+	return nil
 }
 
 // weights checks a vector of weights, and returns it, or a contiguous copy.
@@ -99,32 +141,33 @@ func (c *rowCall) weights(s *runtime.Stream, v ops.View, m *ops.Scratch) (ops.Vi
 }
 
 // args are the slices that all kernels begin with.
-func (c *rowCall) args() (out, x, scale, shift any) {
+func (c *rowCall) args() (out, x, scale, shift, addend, sum any) {
 	d, h := c.X.DType, &c.headers
-	return ops.SliceArg(d, &h[0]), ops.SliceArg(d, &h[1]), ops.SliceArg(d, &h[2]), ops.SliceArg(d, &h[3])
+	return ops.SliceArg(d, &h[0]), ops.SliceArg(d, &h[1]), ops.SliceArg(d, &h[2]), ops.SliceArg(d, &h[3]),
+		ops.SliceArg(d, &h[4]), ops.SliceArg(d, &h[5])
 }
 
 func (c *rowCall) launchRows(s *runtime.Stream, p *rowPlan) error {
 	d := c.X.DType.Compute()
-	out, x, scale, shift := c.args()
+	out, x, scale, shift, addend, sum := c.args()
 	param := dtype.FromFloat(d, c.param).Bits()
-	return rowsKernel.Launch(s, ops.TypeArgs{T: c.X.DType}, p.grid, out, x, scale, shift, p.fold, c.fn, ops.ScalarArg(d, &param), c.log)
+	return rowsKernel.Launch(s, ops.TypeArgs{T: c.X.DType}, p.grid, out, x, scale, shift, addend, sum, p.fold, c.fn, ops.ScalarArg(d, &param), c.log)
 }
 
 func (c *rowCall) launchPrefetched(s *runtime.Stream, p *rowPlan) error {
-	out, x, scale, shift := c.args()
-	return rowsPrefetched.Launch(s, p.grid, out, x, scale, shift, p.fold, c.fn, dsl.ConstInt(p.resident), float32(c.param), c.log)
+	out, x, scale, shift, addend, sum := c.args()
+	return rowsPrefetched.Launch(s, p.grid, out, x, scale, shift, addend, sum, p.fold, c.fn, dsl.ConstInt(p.resident), float32(c.param), c.log)
 }
 
 func (c *rowCall) launchFetched(s *runtime.Stream, p *rowPlan) error {
-	out, x, scale, shift := c.args()
-	return rowsFetched.Launch(s, ops.TypeArgs{T: c.X.DType}, p.grid, out, x, scale, shift, p.fold, c.fn, dsl.ConstInt(p.resident), float32(c.param))
+	out, x, scale, shift, addend, sum := c.args()
+	return rowsFetched.Launch(s, ops.TypeArgs{T: c.X.DType}, p.grid, out, x, scale, shift, addend, sum, p.fold, c.fn, dsl.ConstInt(p.resident), float32(c.param))
 }
 
 func (c *rowCall) launchSplit(s *runtime.Stream, p *rowPlan) error {
-	out, x, scale, shift := c.args()
+	out, x, scale, shift, addend, sum := c.args()
 	launch := func(words any) error {
-		return rowsSplit.Launch(s, ops.TypeArgs{T: c.X.DType}, p.grid, out, x, scale, shift, words, p.fold, c.fn, dsl.ConstInt(p.resident), p.parts, float32(c.param), dsl.ConstBool(p.parts == 1), dsl.ConstBool(c.log))
+		return rowsSplit.Launch(s, ops.TypeArgs{T: c.X.DType}, p.grid, out, x, scale, shift, addend, sum, words, p.fold, c.fn, dsl.ConstInt(p.resident), p.parts, float32(c.param), dsl.ConstBool(p.parts == 1), dsl.ConstBool(c.log))
 	}
 	if p.parts == 1 {
 		return launch(ops.SliceArg(dtype.U32, new(runtime.SliceHeader)))
@@ -148,6 +191,14 @@ func (c *rowCall) reduction() (*Reduction, *ops.GenericFunc) {
 
 // launchKnown is for rows whose statistics a reduction computes first.
 func (c *rowCall) launchKnown(s *runtime.Stream, _ *rowPlan) error {
+	if c.fn.Added { // the reduction reads the sums
+		if err := elementwise.Add.Run(s, c.sum, []ops.View{c.X, c.addend}); err != nil {
+			return err
+		}
+		of := rowCall{fn: c.fn, param: c.param}
+		of.fn.Added = false
+		return of.run(s, c.Name, c.out, c.sum, c.scale, c.shift, c.Dim)
+	}
 	d := c.X.DType.Compute()
 	k, err := rowsKnown.Of(ops.TypeArgs{T: c.X.DType})
 	if err != nil {
@@ -168,7 +219,7 @@ func (c *rowCall) launchKnown(s *runtime.Stream, _ *rowPlan) error {
 		return err
 	}
 	defer memory.Free(s)
-	out, x, scale, shift := c.args()
+	out, x, scale, shift, _, _ := c.args()
 	lh, fh := location.Header(), factor.Header()
 	return k.Launch(s, grid, out, x, scale, shift, ops.SliceArg(d, &lh), ops.SliceArg(d, &fh), walk, c.fn, log)
 }

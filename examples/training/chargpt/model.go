@@ -46,11 +46,20 @@ func (g *GPT) Forward(ids *tensor.Tensor) *tensor.Tensor {
 		return tensor.Fail("gpt", err)
 	}
 	x := g.Token.Forward(ids).Add(g.Position.Weight.Tensor().Narrow(0, 0, time))
-	for _, b := range g.Blocks {
-		x = x.Add(b.attend(b.AttnNorm.Forward(x)))
-		x = x.Add(b.Down.Forward(b.Up.Forward(b.MLPNorm.Forward(x)).Gelu()))
+	y := g.norm(0).Forward(x)
+	for i, b := range g.Blocks {
+		y, x = b.MLPNorm.ForwardResidual(b.attend(y), x) // the norm of the sum, and the sum
+		y, x = g.norm(i+1).ForwardResidual(b.Down.Forward(b.Up.Forward(y).Gelu()), x)
 	}
-	return g.Token.Unembed(g.Norm.Forward(x))
+	return g.Token.Unembed(y)
+}
+
+// norm is in front of block i, or behind the last one.
+func (g *GPT) norm(i int) *nn.LayerNorm {
+	if i == len(g.Blocks) {
+		return g.Norm
+	}
+	return g.Blocks[i].AttnNorm
 }
 
 func (b *Block) attend(x *tensor.Tensor) *tensor.Tensor {

@@ -14,6 +14,7 @@ type RowFn struct {
 	Center  dsl.ConstBool // a normalisation subtracts the mean
 	Scaled  dsl.ConstBool // it multiplies by scale
 	Shifted dsl.ConstBool // it adds shift
+	Added   dsl.ConstBool // it is of the sum of two rows, which is stored, too
 }
 
 // rowFn is a [RowFn] with its operands. All policies, of where a row is kept between its two
@@ -26,6 +27,7 @@ type rowFn[T dsl.Float, C dsl.Real] struct {
 	scale, shift []T  // of a normalisation
 	log          bool // softmax gives logarithms
 	param        C    // -Inf for softmax; the eps of a normalisation
+	addend, sum  []T  // of a normalisation with Added: what is added to x, and where the sum is stored
 }
 
 // none is the element that leaves statistics as they are.
@@ -139,6 +141,19 @@ func (o *rowFn[T, C]) spread(a Acc[C], v *[MaxInFlight]C, n int) Acc[C] {
 	return a
 }
 
+// total is element x of a row, which has index i, or the sum that a normalisation is of: it is
+// rounded to the type of elements first, and stored where store says so.
+func (o *rowFn[T, C]) total(x C, w Fold, l line, i int, store bool) C {
+	if !o.Added {
+		return x
+	}
+	sum := dsl.Convert[T](x + dsl.Convert[C](o.addend[l.x+w.at(i)]))
+	if store {
+		o.sum[l.out+w.to(i)] = sum
+	}
+	return dsl.Convert[C](sum)
+}
+
 // share is what a sum of exponentials relative to one maximum is multiplied by for a larger
 // one.
 func share[C dsl.Real](from, to C) C { return dsl.Exp(min(above(from)-above(to), 0)) }
@@ -164,7 +179,7 @@ func (o *rowFn[T, C]) merge(t dsl.Thread, w Fold, a Acc[C], n C) Acc[C] {
 //
 //kiln:kernel
 func RowsKnown[T dsl.Float, C dsl.Real](t dsl.Thread, out, x, scale, shift []T, location, factor []C, w core.Walk, f RowFn, log dsl.ConstBool) {
-	o := rowFn[T, C]{f, scale, shift, bool(log), 0}
+	o := rowFn[T, C]{RowFn: f, scale: scale, shift: shift, log: bool(log)}
 	w.Each(t, func(at [core.Operands]int) {
 		var m C
 		if o.located() {

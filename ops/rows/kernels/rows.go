@@ -31,6 +31,26 @@ func loadItems[T dsl.Float, C dsl.Real](x []T, w Fold, l line, none C, v []C) {
 	}
 }
 
+// load is [loadItems] of what the row function is of: the row, or its sum with the addend, which is
+// stored where store says so.
+func (o *rowFn[T, C]) load(x []T, w Fold, l line, v []C, store bool) {
+	loadItems(x, w, l, o.none(), v)
+	if !o.Added {
+		return
+	}
+	as := from(o.addend, w, l, l.x)
+	for u := 0; u < int(w.Items); u += int(w.Vec) {
+		if l.has(w, u) {
+			for k := range int(w.Vec) {
+				v[u+k] = dsl.Convert[C](dsl.Convert[T](v[u+k] + dsl.Convert[C](as[l.at(u)+k])))
+			}
+		}
+	}
+	if store {
+		storeItems(o.sum, w, l, v)
+	}
+}
+
 // storeItems stores what [loadItems] loaded.
 func storeItems[T dsl.Float, C dsl.Real](out []T, w Fold, l line, v []C) {
 	ys := from(out, w, l, l.out)
@@ -49,8 +69,8 @@ func storeItems[T dsl.Float, C dsl.Real](out []T, w Fold, l line, v []C) {
 //
 //kiln:kernel
 //kiln:const w.Items=4,8
-func Rows[T dsl.Float, C dsl.Real](t dsl.Thread, out, x, scale, shift []T, w Fold, f RowFn, param C, log bool) {
-	o := rowFn[T, C]{f, scale, shift, log, param}
+func Rows[T dsl.Float, C dsl.Real](t dsl.Thread, out, x, scale, shift, addend, sum []T, w Fold, f RowFn, param C, log bool) {
+	o := rowFn[T, C]{f, scale, shift, log, param, addend, sum}
 	n := dsl.Convert[C](w.N)
 	eachLine(t, w, func(l line, store bool) {
 		if w.Items == 0 {
@@ -58,7 +78,7 @@ func Rows[T dsl.Float, C dsl.Real](t dsl.Thread, out, x, scale, shift []T, w Fol
 			return
 		}
 		v := dsl.LocalSlice[C](w.Items)
-		loadItems(x, w, l, o.none(), v)
+		o.load(x, w, l, v, store)
 		var location C
 		if o.located() {
 			location = o.locate(allReduce(t, w, o.joinItems(w, v), func(a, b C) C { return o.join(a, b) }), n)
@@ -130,12 +150,24 @@ func (o *rowFn[T, C]) rereadRow(t dsl.Thread, out, x []T, w Fold, l line, n C, s
 			}
 			return a
 		}
-		first := sweep(x, w, l, o.none(), func(a, x C, _ int) C { return join(a, x) }, join)
+		first := sweep(x, w, l, o.none(), func(a, x C, i int) C { return join(a, o.total(x, w, l, i, store)) }, join)
 		location = o.locate(allReduce(t, w, first, join), n)
 	}
+	summed := bool(o.Added) && o.located()
+	if summed { // from here on a thread reads what it has stored
+		x, l.x = o.sum, l.out
+	}
 	if bool(o.Norm) || bool(o.Quick) || o.log {
-		sum := sweep(x, w, l, 0, func(a, x C, _ int) C { return o.add(a, o.relative(x, location)) }, plus[C])
+		sum := sweep(x, w, l, 0, func(a, x C, i int) C {
+			if !summed {
+				x = o.total(x, w, l, i, store)
+			}
+			return o.add(a, o.relative(x, location))
+		}, plus[C])
 		factor := o.factor(0, allReduce(t, w, sum, plus[C]), n)
+		if o.Added {
+			x, l.x = o.sum, l.out
+		}
 		if store && bool(!o.Norm) && o.log {
 			eachElement(out, x, w, l, func(x C, _ int) C { return x - location - factor })
 		} else if store {

@@ -14,15 +14,15 @@ import (
 //
 //kiln:kernel
 //kiln:const w.Block=64 w.Vec=4 w.Items=16 w.Full=true,false w.Group=0 w.Whole=false w.Contiguous=true resident=1
-func RowsSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, words []uint32, w Fold, f RowFn, resident dsl.ConstInt, parts int, param float32, single, log dsl.ConstBool) {
+func RowsSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift, addend, sum []T, words []uint32, w Fold, f RowFn, resident dsl.ConstInt, parts int, param float32, single, log dsl.ConstBool) {
 	if resident > 0 {
 		dsl.LaunchBounds(t, w.Block, resident)
 	}
-	o := rowFn[T, float32]{f, scale, shift, bool(log), param}
+	o := rowFn[T, float32]{f, scale, shift, bool(log), param, addend, sum}
 	l, row, own := w.partOf(t, words, parts, single)
 	raw := dsl.SharedSlice[T](t, w.Block*w.Items)
 	a := Acc[float32]{V: o.none()}
-	stage(x, raw, w, l, o.none(), func(v *[MaxInFlight]float32) { a = o.chunk(a, v, StageUnroll) })
+	o.stage(x, raw, w, l, func(v *[MaxInFlight]float32) { a = o.chunk(a, v, StageUnroll) })
 	if f.Center {
 		a.V = allReduce(t, w, a.V, plus[float32]) / float32(l.n)
 		unrolledVecs(raw, w, l, func(v *[MaxInFlight]float32, _ int) { a = o.spread(a, v, int(w.Vec)) })
@@ -57,29 +57,43 @@ func (w *Fold) partOf(t dsl.Thread, words []uint32, parts int, single dsl.ConstB
 }
 
 // stage loads the thread's elements of a part, stores them in raw as they are, and calls f
-// with them, StageUnroll at a time; those past the end are none.
-func stage[T dsl.Float](x, raw []T, w Fold, l line, none float32, f func(v *[MaxInFlight]float32)) {
+// with them, StageUnroll at a time; those past the end are none. They are those of the sum of two
+// rows with Added, which is stored.
+func (o *rowFn[T, C]) stage(x, raw []T, w Fold, l line, f func(v *[MaxInFlight]C)) {
 	vec := int(w.Vec)
 	for c := 0; c < int(w.Items); c += StageUnroll {
-		var v [MaxInFlight]float32
+		var v [MaxInFlight]C
 		for q := 0; q < StageUnroll; q += vec {
 			for k := range vec {
-				v[q+k] = none
+				v[q+k] = o.none()
 			}
 			if i := l.lane + (c+q)/vec*l.group; l.has(w, c+q) {
-				stageVec(x, raw, w, l.x/vec+i, i, &v, q)
+				o.stageVec(x, raw, w, l, i, &v, q)
 			}
 		}
 		f(&v)
 	}
 }
 
-// stageVec loads vector i of x into v from one on, and stores it as vector j of raw.
-func stageVec[T dsl.Float](x, raw []T, w Fold, i, j int, v *[MaxInFlight]float32, from int) {
-	for k := range int(w.Vec) {
-		e := x[i*int(w.Vec)+k]
-		raw[j*int(w.Vec)+k] = e
-		v[from+k] = dsl.Convert[float32](e)
+// stageVec loads vector i of a part into v from one on, and stores it in raw.
+func (o *rowFn[T, C]) stageVec(x, raw []T, w Fold, l line, i int, v *[MaxInFlight]C, from int) {
+	vec := int(w.Vec)
+	in, to := (l.x/vec+i)*vec, (l.out/vec+i)*vec
+	var e [MaxInFlight]T
+	for k := range vec {
+		e[k] = x[in+k]
+	}
+	if o.Added {
+		for k := range vec {
+			e[k] = dsl.Convert[T](dsl.Convert[C](e[k]) + dsl.Convert[C](o.addend[in+k]))
+		}
+		for k := range vec {
+			o.sum[to+k] = e[k]
+		}
+	}
+	for k := range vec {
+		raw[i*vec+k] = e[k]
+		v[from+k] = dsl.Convert[C](e[k])
 	}
 }
 

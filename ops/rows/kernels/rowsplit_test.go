@@ -54,22 +54,22 @@ func TestSplitRows(t *testing.T) {
 		}
 		softmax, logs, norm, rms := make([]float32, len(x)), make([]float32, len(x)), make([]float32, len(x)), make([]float32, len(x))
 		concurrently(t, 2*rows*parts, rows*parts, func(th dsl.Thread, words []uint32) {
-			rowskernels.RowsSplit(th, softmax, x, nil, nil, words, w, rowskernels.RowFn{}, 0, parts, bottom, false, false)
+			rowskernels.RowsSplit(th, softmax, x, nil, nil, nil, nil, words, w, rowskernels.RowFn{}, 0, parts, bottom, false, false)
 		})
 		concurrently(t, 2*rows*parts, rows*parts, func(th dsl.Thread, words []uint32) {
-			rowskernels.RowsSplit(th, logs, x, nil, nil, words, w, rowskernels.RowFn{}, 0, parts, bottom, false, true)
+			rowskernels.RowsSplit(th, logs, x, nil, nil, nil, nil, words, w, rowskernels.RowFn{}, 0, parts, bottom, false, true)
 		})
 		concurrently(t, 4*parts, 2*parts, func(th dsl.Thread, words []uint32) {
-			rowskernels.RowsSplit(th, norm, x, scale, shift, words, w, layerNorm, 0, parts, 1e-5, false, false)
+			rowskernels.RowsSplit(th, norm, x, scale, shift, nil, nil, words, w, layerNorm, 0, parts, 1e-5, false, false)
 		})
 		concurrently(t, 4*parts, 2*parts, func(th dsl.Thread, words []uint32) {
-			rowskernels.RowsSplit(th, rms, x, scale, nil, words, w, rmsNorm, 0, parts, 1e-5, false, false)
+			rowskernels.RowsSplit(th, rms, x, scale, nil, nil, nil, words, w, rmsNorm, 0, parts, 1e-5, false, false)
 		})
 		if parts == 1 {
 			one, two := make([]float32, len(x)), make([]float32, len(x))
 			assert.NoError(t, dsltest.Run(dsl.D1(2), dsl.D1(64), func(th dsl.Thread) {
-				rowskernels.RowsSplit(th, one, x, nil, nil, nil, w, rowskernels.RowFn{}, 0, 1, bottom, true, false)
-				rowskernels.RowsSplit(th, two, x, scale, shift, nil, w, layerNorm, 0, 1, 1e-5, true, false)
+				rowskernels.RowsSplit(th, one, x, nil, nil, nil, nil, nil, w, rowskernels.RowFn{}, 0, 1, bottom, true, false)
+				rowskernels.RowsSplit(th, two, x, scale, shift, nil, nil, nil, w, layerNorm, 0, 1, 1e-5, true, false)
 			}))
 			assert.InDeltaSlice(t, softmax[:2*c.n], one[:2*c.n], 1e-6, "a row for itself")
 			assert.InDeltaSlice(t, norm[:2*c.n], two[:2*c.n], 1e-5, "a row for itself")

@@ -35,19 +35,20 @@ func unrolledVecs[T dsl.Float](raw []T, w Fold, l line, f func(v *[MaxInFlight]f
 // RowsPrefetched stores a [RowFn] of rows by persistent blocks of w.Block threads, so many
 // resident ones on a multiprocessor. The next row is loaded to registers while the block stores
 // the present one from shared memory. Weights of two numbers for each element are as many bytes
-// to wait for as a row, which is loaded after them then.
+// to wait for as a row, which is loaded after them then; so are rows of sums, for which the block
+// would wait before it stores.
 //
 //kiln:kernel
-func RowsPrefetched(t dsl.Thread, out, x, scale, shift []float32, w Fold, f RowFn, resident dsl.ConstInt, param float32, log bool) {
+func RowsPrefetched(t dsl.Thread, out, x, scale, shift, addend, sum []float32, w Fold, f RowFn, resident dsl.ConstInt, param float32, log bool) {
 	dsl.LaunchBounds(t, w.Block, resident)
-	o := rowFn[float32, float32]{f, scale, shift, log, param}
+	o := rowFn[float32, float32]{f, scale, shift, log, param, addend, sum}
 	raw := dsl.SharedSlice[float32](t, w.Block*w.Items)
 	v := dsl.LocalSlice[float32](w.Items)
 	load := func(r int) {
 		l := w.rowOf(t, r)
-		loadItems(x, w, l, o.none(), v)
+		o.load(x, w, l, v, true)
 	}
-	late := f.Scaled && f.Shifted
+	late := f.Scaled && f.Shifted || f.Added
 	if !late {
 		load(t.BlockX())
 	}
@@ -100,10 +101,10 @@ func (o *rowFn[T, C]) itemStats(w Fold, l line, v []C) (a Acc[C]) {
 //
 //kiln:kernel
 //kiln:const w.Block=64 w.Vec=4 w.Items=16 w.Full=true,false w.Group=0 w.Whole=false w.Contiguous=true resident=1
-func RowsFetched[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, w Fold, f RowFn, resident dsl.ConstInt, param float32) {
+func RowsFetched[T dsl.Float](t dsl.Thread, out, x, scale, shift, addend, sum []T, w Fold, f RowFn, resident dsl.ConstInt, param float32) {
 	dsl.LaunchBounds(t, w.Block, resident)
 	f.Norm = true
-	o := rowFn[T, float32]{f, scale, shift, false, param}
+	o := rowFn[T, float32]{f, scale, shift, false, param, addend, sum}
 	raw := dsl.SharedSlice[T](t, w.Block*w.Items)
 	parts, odd := dsl.SharedSlice[float32](t, 4*w.Block/dsl.ConstInt(t.WarpSize())), 0 // rows alternate, as in [ScanKept]
 	first := w.rowOf(t, t.BlockX())
@@ -113,6 +114,9 @@ func RowsFetched[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, w Fold, f 
 	for r := t.BlockX(); r < w.Rows; r += t.GridDimX() {
 		l := w.rowOf(t, r)
 		dsl.CopyWait()
+		if f.Added {
+			o.addStaged(raw, w, l)
+		}
 		a := stagedStats(&o, raw, w, l)
 		if bool(f.Center) && bool(w.Full) && w.warps(t) <= t.WarpSize() {
 			a = mergeEqual(t, w, parts[odd:], a)
@@ -136,6 +140,22 @@ func fetchVec[T dsl.Number](x, raw []T, w Fold, l line, i int) {
 	from := l.x / vec * vec // which it is: the compiler sees what it may copy at once
 	for k := range vec {
 		dsl.CopyAsync(&raw[i*vec+k], &x[from+i*vec+k])
+	}
+}
+
+// addStaged makes the thread's elements of a staged row those of the sum with the addend, and
+// stores that.
+func (o *rowFn[T, C]) addStaged(raw []T, w Fold, l line) {
+	vec := int(w.Vec)
+	in, to := l.x/vec*vec, l.out/vec*vec
+	for i := l.lane; i < l.vectors(w); i += l.group {
+		for k := range vec {
+			e := dsl.Convert[C](raw[i*vec+k]) + dsl.Convert[C](o.addend[in+i*vec+k])
+			raw[i*vec+k] = dsl.Convert[T](e)
+		}
+		for k := range vec {
+			o.sum[to+i*vec+k] = raw[i*vec+k]
+		}
 	}
 }
 

@@ -39,22 +39,22 @@ func TestStagedRows(t *testing.T) {
 			return out
 		}
 		softmax := made(func(th dsl.Thread, out []float32) {
-			rowskernels.RowsPrefetched(th, out, x, nil, nil, w, rowskernels.RowFn{}, 1, bottom, false)
+			rowskernels.RowsPrefetched(th, out, x, nil, nil, nil, nil, w, rowskernels.RowFn{}, 1, bottom, false)
 		})
 		logs := made(func(th dsl.Thread, out []float32) {
-			rowskernels.RowsPrefetched(th, out, x, nil, nil, w, rowskernels.RowFn{}, 1, bottom, true)
+			rowskernels.RowsPrefetched(th, out, x, nil, nil, nil, nil, w, rowskernels.RowFn{}, 1, bottom, true)
 		})
 		norm := made(func(th dsl.Thread, out []float32) {
-			rowskernels.RowsPrefetched(th, out, x, scale, shift, w, layerNorm, 1, 1e-5, false)
+			rowskernels.RowsPrefetched(th, out, x, scale, shift, nil, nil, w, layerNorm, 1, 1e-5, false)
 		})
 		rms := made(func(th dsl.Thread, out []float32) {
-			rowskernels.RowsPrefetched(th, out, x, scale, nil, w, rmsNorm, 1, 1e-5, false)
+			rowskernels.RowsPrefetched(th, out, x, scale, nil, nil, nil, w, rmsNorm, 1, 1e-5, false)
 		})
 		fetched := made(func(th dsl.Thread, out []float32) {
-			rowskernels.RowsFetched(th, out, x, scale, shift, w, layerNorm, 1, 1e-5)
+			rowskernels.RowsFetched(th, out, x, scale, shift, nil, nil, w, layerNorm, 1, 1e-5)
 		})
 		fetchedRMS := made(func(th dsl.Thread, out []float32) {
-			rowskernels.RowsFetched(th, out, x, scale, nil, w, rmsNorm, 1, 1e-5)
+			rowskernels.RowsFetched(th, out, x, scale, nil, nil, nil, w, rmsNorm, 1, 1e-5)
 		})
 		for r := range rows {
 			row, n := x[r*c.n:][:c.n], float64(c.n)

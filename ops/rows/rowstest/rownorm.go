@@ -91,6 +91,7 @@ func RowNorm(t *testing.T, b *opstest.Bench) {
 		}, "%s/Halves", op.name)
 		b.Part(t, func(t *testing.T, b *opstest.Bench) { manyRows(t, b, op) }, "%s/Many", op.name)
 	}
+	residuals(t, b)
 	for _, op := range rowOps[:2] {
 		b.Part(t, func(t *testing.T, b *opstest.Bench) {
 			for _, f := range []opstest.Fold{{Shape: layout.Shape{100, 40}, Dims: []int{0}}, {Shape: layout.Shape{2, 201, 48}, Dims: []int{1}}, {Shape: layout.Shape{1500, 17}, Dims: []int{0}}} {
