@@ -49,7 +49,7 @@ var backends = []backend{
 				Scalar: slices.Contains(opt.Disable, "vectorize"), Uniform: uniformBranches(m, opt),
 			}.Emit(m, t)
 		},
-		entry: ptx.EntryName,
+		entry: ir.Symbol,
 	},
 	structured(hip.Language),
 	structured(cuda.Language),

@@ -84,8 +84,8 @@ type Param struct {
 // is one of [Language].Scopes.
 type Row struct {
 	Op    ir.Op
-	On    Kinds // see keyType; zero for all
-	From  Kinds // of conversions
+	On    ir.Kinds // see keyType; zero for all
+	From  ir.Kinds // of conversions
 	Space Spaces
 	When  func(v *ir.Value) bool
 	Text  string
@@ -94,35 +94,25 @@ type Row struct {
 // Helper is a type or a function that texts may name. Its own text may name others.
 type Helper struct{ Name, Text string }
 
-// Kinds is a set of kinds of type.
-type Kinds uint32
-
-// Of returns the set of some kinds.
-func Of(ks ...ir.Kind) Kinds {
-	var s Kinds
-	for _, k := range ks {
-		s |= 1 << k
-	}
-	return s
+// Axis is a condition of rows: the operation is of dimension n, as thread indices are.
+func Axis(n uint64) func(*ir.Value) bool {
+	return func(v *ir.Value) bool { return v.Imm == n }
 }
-
-// Has reports whether k is in the set.
-func (s Kinds) Has(k ir.Kind) bool { return s>>k&1 != 0 }
 
 // Sets of kinds.
 var (
-	Narrow   = Of(ir.KI8, ir.KU8, ir.KI16, ir.KU16)
-	Int32    = Of(ir.KI32, ir.KU32)
-	Int64    = Of(ir.KI64, ir.KU64)
+	Narrow   = ir.KindsOf(ir.KI8, ir.KU8, ir.KI16, ir.KU16)
+	Int32    = ir.KindsOf(ir.KI32, ir.KU32)
+	Int64    = ir.KindsOf(ir.KI64, ir.KU64)
 	Ints     = Narrow | Int32 | Int64
-	Signed   = Of(ir.KI8, ir.KI16, ir.KI32, ir.KI64)
+	Signed   = ir.KindsOf(ir.KI8, ir.KI16, ir.KI32, ir.KI64)
 	Unsigned = Ints &^ Signed
-	F32      = Of(ir.KF32)
-	F64      = Of(ir.KF64)
+	F32      = ir.KindsOf(ir.KF32)
+	F64      = ir.KindsOf(ir.KF64)
 	Floats   = F32 | F64
-	Halves   = Of(ir.KF16, ir.KBF16)
-	Boolean  = Of(ir.KBool)
-	Pointers = Of(ir.KPtr)
+	Halves   = ir.KindsOf(ir.KF16, ir.KBF16)
+	Boolean  = ir.KindsOf(ir.KBool)
+	Pointers = ir.KindsOf(ir.KPtr)
 )
 
 // Spaces is a set of address spaces.

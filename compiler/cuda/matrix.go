@@ -13,8 +13,8 @@ import (
 // asm of PTX, in helpers.
 var matrixRows = []cfamily.Row{
 	{Op: ir.OpMMA, Text: "mma_{unit}($a, $b, $c)"},
-	{Op: ir.OpLoadMatrix, When: axis(0), Text: "load_matrix($a, $b)"},
-	{Op: ir.OpLoadMatrix, When: axis(1), Text: "load_matrix_trans($a, $b)"},
+	{Op: ir.OpLoadMatrix, When: cfamily.Axis(0), Text: "load_matrix($a, $b)"},
+	{Op: ir.OpLoadMatrix, When: cfamily.Axis(1), Text: "load_matrix_trans($a, $b)"},
 
 	{Op: ir.OpCopyAsync, Text: "copy_vec($a, $b, 1, true)"},
 	{Op: ir.OpCopyVec, Text: "copy_vec($a, $b, {imm}, $c)"},

@@ -23,8 +23,8 @@ var rows = slices.Concat(shuffles(), matrixRows, []cfamily.Row{
 	{Op: ir.OpNeg, On: sixteen, Text: "wrap_i16(0u - (u32)$a)"},
 	{Op: ir.OpDiv, On: sixteen, When: ptxas.Disguised, Text: "wrap_i16(0u - (u32)$a)"},
 	{Op: ir.OpNot, On: sixteen, When: ptxas.Disguised, Text: "wrap_i16(~(u32)$a)"},
-	{Op: ir.OpConvert, On: sixteen, From: cfamily.Unsigned&cfamily.Narrow&^cfamily.Of(ir.KU8) | cfamily.Int32 | cfamily.Int64, Text: "wrap_i16((u32)$a)"},
-	{Op: ir.OpBitcast, On: sixteen, From: cfamily.Of(ir.KU16), Text: "wrap_i16((u32)$a)"},
+	{Op: ir.OpConvert, On: sixteen, From: cfamily.Unsigned&cfamily.Narrow&^ir.KindsOf(ir.KU8) | cfamily.Int32 | cfamily.Int64, Text: "wrap_i16((u32)$a)"},
+	{Op: ir.OpBitcast, On: sixteen, From: ir.KindsOf(ir.KU16), Text: "wrap_i16((u32)$a)"},
 	{Op: ir.OpNeg, On: cfamily.Int32 | cfamily.Int64, Text: "({t})(({u})0 - ({u})same_{k}($a))"},
 	{Op: ir.OpNeg, On: cfamily.Narrow, Text: "({t})(0u - same_u32((u32)$a))"},
 	{Op: ir.OpAdd, On: cfamily.Int32 | cfamily.Int64, When: ptxas.Disguised, Text: "({t})(({u})same_{k}($a) + ({u})same_{k}($b))"},
@@ -55,21 +55,21 @@ var rows = slices.Concat(shuffles(), matrixRows, []cfamily.Row{
 	{Op: ir.OpGt, On: (cfamily.Narrow | cfamily.Int32) & cfamily.Unsigned, When: ptxas.Negated, Text: "less($b, $a)"},
 	{Op: ir.OpGe, On: (cfamily.Narrow | cfamily.Int32) & cfamily.Unsigned, When: ptxas.Negated, Text: "!less($a, $b)"},
 	{Op: ir.OpLe, On: (cfamily.Narrow | cfamily.Int32) & cfamily.Unsigned, When: ptxas.Negated, Text: "!less($b, $a)"},
-	{Op: ir.OpConvert, On: cfamily.Of(ir.KF16), From: cfamily.Int32 | cfamily.Int64, Text: "f16_from_{f}($a)"},
-	{Op: ir.OpConvert, On: cfamily.Of(ir.KF16), From: cfamily.Narrow, Text: "f16_from_i32((i32)$a)"},
+	{Op: ir.OpConvert, On: ir.KindsOf(ir.KF16), From: cfamily.Int32 | cfamily.Int64, Text: "f16_from_{f}($a)"},
+	{Op: ir.OpConvert, On: ir.KindsOf(ir.KF16), From: cfamily.Narrow, Text: "f16_from_i32((i32)$a)"},
 
-	{Op: ir.OpThread, When: axis(0), Text: "(i64)threadIdx.x"},
-	{Op: ir.OpThread, When: axis(1), Text: "(i64)threadIdx.y"},
-	{Op: ir.OpThread, When: axis(2), Text: "(i64)threadIdx.z"},
-	{Op: ir.OpBlock, When: axis(0), Text: "(i64)blockIdx.x"},
-	{Op: ir.OpBlock, When: axis(1), Text: "(i64)blockIdx.y"},
-	{Op: ir.OpBlock, When: axis(2), Text: "(i64)blockIdx.z"},
-	{Op: ir.OpBlockDim, When: axis(0), Text: "(i64)blockDim.x"},
-	{Op: ir.OpBlockDim, When: axis(1), Text: "(i64)blockDim.y"},
-	{Op: ir.OpBlockDim, When: axis(2), Text: "(i64)blockDim.z"},
-	{Op: ir.OpGridDim, When: axis(0), Text: "(i64)gridDim.x"},
-	{Op: ir.OpGridDim, When: axis(1), Text: "(i64)gridDim.y"},
-	{Op: ir.OpGridDim, When: axis(2), Text: "(i64)gridDim.z"},
+	{Op: ir.OpThread, When: cfamily.Axis(0), Text: "(i64)threadIdx.x"},
+	{Op: ir.OpThread, When: cfamily.Axis(1), Text: "(i64)threadIdx.y"},
+	{Op: ir.OpThread, When: cfamily.Axis(2), Text: "(i64)threadIdx.z"},
+	{Op: ir.OpBlock, When: cfamily.Axis(0), Text: "(i64)blockIdx.x"},
+	{Op: ir.OpBlock, When: cfamily.Axis(1), Text: "(i64)blockIdx.y"},
+	{Op: ir.OpBlock, When: cfamily.Axis(2), Text: "(i64)blockIdx.z"},
+	{Op: ir.OpBlockDim, When: cfamily.Axis(0), Text: "(i64)blockDim.x"},
+	{Op: ir.OpBlockDim, When: cfamily.Axis(1), Text: "(i64)blockDim.y"},
+	{Op: ir.OpBlockDim, When: cfamily.Axis(2), Text: "(i64)blockDim.z"},
+	{Op: ir.OpGridDim, When: cfamily.Axis(0), Text: "(i64)gridDim.x"},
+	{Op: ir.OpGridDim, When: cfamily.Axis(1), Text: "(i64)gridDim.y"},
+	{Op: ir.OpGridDim, When: cfamily.Axis(2), Text: "(i64)gridDim.z"},
 	{Op: ir.OpLane, Text: "(i64)lane_id()"},
 	{Op: ir.OpWarp, Text: "(i64)warp_id()"},
 
@@ -109,9 +109,7 @@ var rows = slices.Concat(shuffles(), matrixRows, []cfamily.Row{
 })
 
 // sixteen are the numbers that ptxas may have negated and not wrapped.
-var sixteen = cfamily.Of(ir.KI16)
-
-func axis(n uint64) func(*ir.Value) bool { return func(v *ir.Value) bool { return v.Imm == n } }
+var sixteen = ir.KindsOf(ir.KI16)
 
 // shuffles read a register of another lane: the lanes that operations name are
 // turned into the index of one, this lane's own where there is none.

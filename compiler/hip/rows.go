@@ -9,12 +9,12 @@ const how = ", __ATOMIC_{order}, __HIP_MEMORY_SCOPE_{scope})"
 
 // rows are the operations that HIP has its own words for.
 var rows = append(shuffles(), []cfamily.Row{
-	{Op: ir.OpThread, When: axis(0), Text: "(i64)__builtin_amdgcn_workitem_id_x()"},
-	{Op: ir.OpThread, When: axis(1), Text: "(i64)__builtin_amdgcn_workitem_id_y()"},
-	{Op: ir.OpThread, When: axis(2), Text: "(i64)__builtin_amdgcn_workitem_id_z()"},
-	{Op: ir.OpBlock, When: axis(0), Text: "(i64)__builtin_amdgcn_workgroup_id_x()"},
-	{Op: ir.OpBlock, When: axis(1), Text: "(i64)__builtin_amdgcn_workgroup_id_y()"},
-	{Op: ir.OpBlock, When: axis(2), Text: "(i64)__builtin_amdgcn_workgroup_id_z()"},
+	{Op: ir.OpThread, When: cfamily.Axis(0), Text: "(i64)__builtin_amdgcn_workitem_id_x()"},
+	{Op: ir.OpThread, When: cfamily.Axis(1), Text: "(i64)__builtin_amdgcn_workitem_id_y()"},
+	{Op: ir.OpThread, When: cfamily.Axis(2), Text: "(i64)__builtin_amdgcn_workitem_id_z()"},
+	{Op: ir.OpBlock, When: cfamily.Axis(0), Text: "(i64)__builtin_amdgcn_workgroup_id_x()"},
+	{Op: ir.OpBlock, When: cfamily.Axis(1), Text: "(i64)__builtin_amdgcn_workgroup_id_y()"},
+	{Op: ir.OpBlock, When: cfamily.Axis(2), Text: "(i64)__builtin_amdgcn_workgroup_id_z()"},
 	{Op: ir.OpBlockDim, Text: "(i64)block_dim({imm})"},
 	{Op: ir.OpGridDim, Text: "(i64)grid_dim({imm})"},
 	{Op: ir.OpLane, Text: "(i64)lane_id()"},
@@ -53,8 +53,6 @@ var rows = append(shuffles(), []cfamily.Row{
 	{Op: ir.OpAtomicLoad, Text: "__hip_atomic_load(&$p" + how},
 	{Op: ir.OpAtomicStore, Text: "__hip_atomic_store(&$p, $b" + how},
 }...)
-
-func axis(n uint64) func(*ir.Value) bool { return func(v *ir.Value) bool { return v.Imm == n } }
 
 // shuffles read a register of another lane: the lanes that operations name are
 // turned into the index of one, this lane's own where there is none.

@@ -133,7 +133,7 @@ func (x *build) number(n int64) value.Value { return whole(x.t, n) }
 
 // extend makes an integer of kind k wider.
 func (e *emitter) extend(k ir.Kind, x value.Value, to types.Type) value.Value {
-	if signed.has(k) {
+	if signed.Has(k) {
 		return e.NewSExt(x, to)
 	}
 	return e.NewZExt(x, to)

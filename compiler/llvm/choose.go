@@ -22,7 +22,7 @@ func (d *dialect) makeTable() map[key][]*row {
 			continue
 		}
 		for k := ir.KVoid; k <= ir.KPtr; k++ {
-			if r.on.has(k) {
+			if r.on.Has(k) {
 				at := key{r.op, k, r.from}
 				out[at] = append(out[at], r)
 			}

@@ -26,13 +26,13 @@ func (e *emitter) cast(p value.Value, to types.Type) value.Value {
 func convert(x *build) value.Value {
 	from := x.v.Args[0].Type.Kind
 	switch {
-	case ints.has(from) && ints.has(x.k):
+	case ints.Has(from) && ints.Has(x.k):
 		return x.convertInt(from)
 	case from == x.k:
 		return x.a
-	case ints.has(from):
+	case ints.Has(from):
 		return x.intToFloat(from)
-	case ints.has(x.k):
+	case ints.Has(x.k):
 		return x.floatToInt(from)
 	}
 	return x.floatToFloat(from)
@@ -50,7 +50,7 @@ func (x *build) convertInt(from ir.Kind) value.Value {
 
 // toFloat rounds an integer of kind from to a float of type t.
 func (e *emitter) toFloat(from ir.Kind, p value.Value, t types.Type) value.Value {
-	if signed.has(from) {
+	if signed.Has(from) {
 		return e.NewSIToFP(p, t)
 	}
 	return e.NewUIToFP(p, t)
@@ -60,14 +60,14 @@ func (e *emitter) toFloat(from ir.Kind, p value.Value, t types.Type) value.Value
 // integers, and LLVM goes through float32, which rounds twice.
 func (x *build) intToFloat(from ir.Kind) value.Value {
 	switch t := x.a.Type(); {
-	case floats.has(x.k):
+	case floats.Has(x.k):
 		return x.toFloat(from, x.a, x.t)
 	case x.v.Args[0].Type.Bits() <= 16: // exact in float32
 		return x.fromFloat32(x.toFloat(from, x.a, types.Float), x.k)
 	case x.k == ir.KF16: // all that is larger is infinite; the limits are exact in float32
 		const limit = 131072
 		var p value.Value
-		if signed.has(from) {
+		if signed.Has(from) {
 			p = x.call("llvm.smax."+overload(t), t, x.call("llvm.smin."+overload(t), t, x.a, whole(t, limit)), whole(t, -limit))
 		} else {
 			p = x.call("llvm.umin."+overload(t), t, x.a, whole(t, limit))
@@ -82,7 +82,7 @@ func (x *build) intToFloat(from ir.Kind) value.Value {
 func (x *build) intToBF16(from ir.Kind) value.Value {
 	t, size := x.a.Type(), x.a
 	var negative value.Value
-	if signed.has(from) {
+	if signed.Has(from) {
 		negative = x.icmp(enum.IPredSLT, x.a, whole(t, 0))
 		size = x.NewSelect(negative, x.NewSub(whole(t, 0), x.a), x.a)
 	}
@@ -159,11 +159,11 @@ func (x *build) floatToFloat(from ir.Kind) value.Value {
 // floatToInt truncates and saturates; a NaN gives 0.
 func (x *build) floatToInt(from ir.Kind) value.Value {
 	p := x.a
-	if halves.has(from) {
+	if halves.Has(from) {
 		p = x.toFloat32(p, from)
 	}
 	name := "llvm.fptoui.sat."
-	if signed.has(x.k) {
+	if signed.Has(x.k) {
 		name = "llvm.fptosi.sat."
 	}
 	return x.call(name+overload(x.t)+"."+overload(p.Type()), x.t, p)

@@ -78,25 +78,6 @@ func (e *emitter) fault(cause any) error {
 	return &compiler.InternalError{Kernel: e.f.Name, Cause: fmt.Sprintf("LLVM IR of %s: %v", at, cause), Stack: debug.Stack()}
 }
 
-// EntryName returns the symbol of the kernel called name: the name itself, with
-// each character that a symbol of all targets cannot have replaced by $ and its
-// code.
-func EntryName(name string) string {
-	out := make([]byte, 0, len(name))
-	for i := 0; i < len(name); i++ {
-		c := name[i]
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		digit := c >= '0' && c <= '9'
-		switch {
-		case letter, digit && i > 0, c == '_' && len(name) > 1:
-			out = append(out, c)
-		default:
-			out = fmt.Appendf(out, "$%02x", c)
-		}
-	}
-	return string(out)
-}
-
 // emitter builds the module of a kernel.
 type emitter struct {
 	*llir.Block // that instructions go to

@@ -71,7 +71,7 @@ func (x *build) bitsType() types.Type { return integer(8 * x.align()) }
 
 // bits is a float as a pattern.
 func (x *build) bits(p value.Value) value.Value {
-	if !floats.has(x.k) {
+	if !floats.Has(x.k) {
 		return p
 	}
 	return x.NewBitCast(p, x.bitsType())

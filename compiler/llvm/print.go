@@ -20,7 +20,7 @@ import (
 // function gives the function its name, attributes and parameters. Instructions that these
 // need go to its first block.
 func (e *emitter) function() {
-	e.fn.SetName(EntryName(e.f.Name))
+	e.fn.SetName(ir.Symbol(e.f.Name))
 	e.fn.CallingConv = e.d.convention
 	e.fn.FuncAttrs = e.d.attributes(e.t, e.m.Launch)
 	if e.d.triple == "" {
@@ -106,7 +106,7 @@ func (e *emitter) paramNames() []string {
 	var out []string
 	seen := map[string]bool{}
 	for _, a := range e.f.Args {
-		base := EntryName(a.Name)
+		base := ir.Symbol(a.Name)
 		if base == "" {
 			base = "$"
 		}

@@ -46,8 +46,8 @@ func extremum(v *ir.Value, _ uint64, _ bool) bool    { return ptxas.Extremum(v) 
 // narrow are the integers that are computed in 32 bits, sixteen those that ptxas may
 // have negated and not wrapped.
 var (
-	narrow  = of(ir.KI8, ir.KU8, ir.KI16, ir.KU16)
-	sixteen = of(ir.KI16)
+	narrow  = ir.KindsOf(ir.KI8, ir.KU8, ir.KI16, ir.KU16)
+	sixteen = ir.KindsOf(ir.KI16)
 )
 
 // ptxasRows come before those of all instruction sets.
@@ -80,15 +80,15 @@ func ptxasRows() []row {
 		{op: ir.OpConvert, on: sixteen, from: ir.KI64, isa: nvptx, form: func(x *build) value.Value { return x.wrap(x.NewTrunc(x.a, types.I32)) }},
 		{op: ir.OpConvert, on: sixteen, from: ir.KU64, isa: nvptx, form: func(x *build) value.Value { return x.wrap(x.NewTrunc(x.a, types.I32)) }},
 		// By way of float32 it takes a minimum.
-		{op: ir.OpConvert, on: of(ir.KF16), from: ir.KI32, isa: nvptx, form: func(x *build) value.Value { return x.assemble(asmSigned, x.a) }},
-		{op: ir.OpConvert, on: of(ir.KF16), from: ir.KU32, isa: nvptx, form: func(x *build) value.Value { return x.assemble(asmUnsigned, x.a) }},
-		{op: ir.OpConvert, on: of(ir.KF16), from: ir.KI64, isa: nvptx, form: func(x *build) value.Value { return x.assemble(asmSigned64, x.a) }},
-		{op: ir.OpConvert, on: of(ir.KF16), from: ir.KU64, isa: nvptx, form: func(x *build) value.Value { return x.assemble(asmUnsigned64, x.a) }},
+		{op: ir.OpConvert, on: ir.KindsOf(ir.KF16), from: ir.KI32, isa: nvptx, form: func(x *build) value.Value { return x.assemble(asmSigned, x.a) }},
+		{op: ir.OpConvert, on: ir.KindsOf(ir.KF16), from: ir.KU32, isa: nvptx, form: func(x *build) value.Value { return x.assemble(asmUnsigned, x.a) }},
+		{op: ir.OpConvert, on: ir.KindsOf(ir.KF16), from: ir.KI64, isa: nvptx, form: func(x *build) value.Value { return x.assemble(asmSigned64, x.a) }},
+		{op: ir.OpConvert, on: ir.KindsOf(ir.KF16), from: ir.KU64, isa: nvptx, form: func(x *build) value.Value { return x.assemble(asmUnsigned64, x.a) }},
 	}
 	out = append(append(out, disguisedRows()...), compareRows()...)
 	for _, c := range []struct {
 		op      ir.Op
-		on      kinds
+		on      ir.Kinds
 		compare string
 		t       string
 	}{{ir.OpMin, signed, "lt", "s32"}, {ir.OpMin, unsigned, "lt", "u32"}, {ir.OpMax, signed, "gt", "s32"}, {ir.OpMax, unsigned, "gt", "u32"}} {

@@ -47,7 +47,7 @@ func Templates(op ir.Op) []string {
 // its kinds.
 func (r *row) example() string {
 	k := ir.KI32
-	for !r.on.has(k) {
+	for !r.on.Has(k) {
 		k = (k + 1) % (ir.KPtr + 1)
 	}
 	d := dialectNVPTX

@@ -17,41 +17,28 @@ import (
 // of an operation are tried in order; the first that applies is taken.
 type row struct {
 	op   ir.Op
-	on   kinds
+	on   ir.Kinds
 	from ir.Kind // of conversions: that of the operand, KVoid for any
 	isa  isa
 	when func(v *ir.Value, b uint64, isConst bool) bool
 	form form
 }
 
-// kinds is a set of type kinds.
-type kinds uint32
-
-func of(ks ...ir.Kind) kinds {
-	var s kinds
-	for _, k := range ks {
-		s |= 1 << k
-	}
-	return s
-}
-
-func (s kinds) has(k ir.Kind) bool { return s>>k&1 != 0 }
-
 var (
-	signed   = of(ir.KI8, ir.KI16, ir.KI32, ir.KI64)
-	unsigned = of(ir.KU8, ir.KU16, ir.KU32, ir.KU64)
-	int32s   = of(ir.KI32, ir.KU32)
-	int64s   = of(ir.KI64, ir.KU64)
+	signed   = ir.KindsOf(ir.KI8, ir.KI16, ir.KI32, ir.KI64)
+	unsigned = ir.KindsOf(ir.KU8, ir.KU16, ir.KU32, ir.KU64)
+	int32s   = ir.KindsOf(ir.KI32, ir.KU32)
+	int64s   = ir.KindsOf(ir.KI64, ir.KU64)
 	ints     = signed | unsigned
-	floats   = of(ir.KF32, ir.KF64)
-	halves   = of(ir.KF16, ir.KBF16)
-	boolean  = of(ir.KBool)
-	single   = of(ir.KF32)
-	index    = of(ir.KI64)
-	pointers = of(ir.KPtr)
+	floats   = ir.KindsOf(ir.KF32, ir.KF64)
+	halves   = ir.KindsOf(ir.KF16, ir.KBF16)
+	boolean  = ir.KindsOf(ir.KBool)
+	single   = ir.KindsOf(ir.KF32)
+	index    = ir.KindsOf(ir.KI64)
+	pointers = ir.KindsOf(ir.KPtr)
 	numbers  = ints | floats | halves
 	scalars  = numbers | boolean
-	noKind   = of(ir.KVoid)
+	noKind   = ir.KindsOf(ir.KVoid)
 )
 
 // coded lists the operations that have code of their own, and why.
@@ -348,7 +335,7 @@ func (x *build) count() (in, n value.Value) {
 
 // right shifts a to the right.
 func (x *build) right(n value.Value) value.Value {
-	if signed.has(x.k) {
+	if signed.Has(x.k) {
 		return x.NewAShr(x.a, n)
 	}
 	return x.NewLShr(x.a, n)

@@ -104,7 +104,7 @@ func (e *emitter) local(t *ir.Type) value.Value {
 
 // variable declares a variable of the module with the kernel's name and suffix, once.
 func (e *emitter) variable(suffix string, s ir.Space, g *llir.Global) address {
-	name := EntryName(e.f.Name) + suffix
+	name := ir.Symbol(e.f.Name) + suffix
 	v, ok := e.variables[name]
 	if !ok {
 		g.SetName(name)

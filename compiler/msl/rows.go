@@ -9,18 +9,18 @@ const everywhere = "metal::mem_flags::mem_device | metal::mem_flags::mem_threadg
 
 // rows are the operations that Metal has its own words for.
 var rows = append(shuffles(), []cfamily.Row{
-	{Op: ir.OpThread, When: axis(0), Text: "(i64)thread_at.x"},
-	{Op: ir.OpThread, When: axis(1), Text: "(i64)thread_at.y"},
-	{Op: ir.OpThread, When: axis(2), Text: "(i64)thread_at.z"},
-	{Op: ir.OpBlock, When: axis(0), Text: "(i64)block_at.x"},
-	{Op: ir.OpBlock, When: axis(1), Text: "(i64)block_at.y"},
-	{Op: ir.OpBlock, When: axis(2), Text: "(i64)block_at.z"},
-	{Op: ir.OpBlockDim, When: axis(0), Text: "(i64)block_size.x"},
-	{Op: ir.OpBlockDim, When: axis(1), Text: "(i64)block_size.y"},
-	{Op: ir.OpBlockDim, When: axis(2), Text: "(i64)block_size.z"},
-	{Op: ir.OpGridDim, When: axis(0), Text: "(i64)grid_size.x"},
-	{Op: ir.OpGridDim, When: axis(1), Text: "(i64)grid_size.y"},
-	{Op: ir.OpGridDim, When: axis(2), Text: "(i64)grid_size.z"},
+	{Op: ir.OpThread, When: cfamily.Axis(0), Text: "(i64)thread_at.x"},
+	{Op: ir.OpThread, When: cfamily.Axis(1), Text: "(i64)thread_at.y"},
+	{Op: ir.OpThread, When: cfamily.Axis(2), Text: "(i64)thread_at.z"},
+	{Op: ir.OpBlock, When: cfamily.Axis(0), Text: "(i64)block_at.x"},
+	{Op: ir.OpBlock, When: cfamily.Axis(1), Text: "(i64)block_at.y"},
+	{Op: ir.OpBlock, When: cfamily.Axis(2), Text: "(i64)block_at.z"},
+	{Op: ir.OpBlockDim, When: cfamily.Axis(0), Text: "(i64)block_size.x"},
+	{Op: ir.OpBlockDim, When: cfamily.Axis(1), Text: "(i64)block_size.y"},
+	{Op: ir.OpBlockDim, When: cfamily.Axis(2), Text: "(i64)block_size.z"},
+	{Op: ir.OpGridDim, When: cfamily.Axis(0), Text: "(i64)grid_size.x"},
+	{Op: ir.OpGridDim, When: cfamily.Axis(1), Text: "(i64)grid_size.y"},
+	{Op: ir.OpGridDim, When: cfamily.Axis(2), Text: "(i64)grid_size.z"},
 	{Op: ir.OpLane, Text: "(i64)lane_at"},
 	{Op: ir.OpWarp, Text: "(i64)warp_at"},
 
@@ -58,8 +58,6 @@ var rows = append(shuffles(), []cfamily.Row{
 	{Op: ir.OpAtomicLoad, On: cfamily.Int32 | cfamily.F32, Text: "atomic_read(&$p)"},
 	{Op: ir.OpAtomicStore, On: cfamily.Int32 | cfamily.F32, Text: "atomic_write(&$p, $b)"},
 }...)
-
-func axis(n uint64) func(*ir.Value) bool { return func(v *ir.Value) bool { return v.Imm == n } }
 
 // shuffles read a register of another lane: the lanes that operations name are
 // turned into the index of one, this lane's own where there is none.

@@ -40,7 +40,7 @@ var memories = []memory{{cfamily.InGlobal, "global", "__global"}, {cfamily.InSha
 func atomics() []cfamily.Row {
 	var out []cfamily.Row
 	for _, m := range memories {
-		row := func(op ir.Op, on cfamily.Kinds, text string) {
+		row := func(op ir.Op, on ir.Kinds, text string) {
 			out = append(out, cfamily.Row{Op: op, On: on, Space: m.in, Text: text})
 		}
 		for op, name := range map[ir.Op]string{

@@ -15,7 +15,7 @@ const maxFoldRounds = 16
 func fold(f *ir.Func) {
 	ir.RemoveUnreachable(f)
 	for range maxFoldRounds {
-		fo := &folder{f: f, repl: newReplacer(f)}
+		fo := &folder{rewriter: rewriter{f: f}, repl: newReplacer(f)}
 		for _, b := range analysis.RPO(f) {
 			fo.block(b)
 		}
@@ -32,11 +32,9 @@ func fold(f *ir.Func) {
 
 // folder simplifies the instructions of a function in one sweep.
 type folder struct {
-	f     *ir.Func
-	b     *ir.Block
+	rewriter
 	repl  *replacer
-	out   []*ir.Value // instructions of b so far
-	again bool        // another sweep may find more
+	again bool // another sweep may find more
 }
 
 func (fo *folder) block(b *ir.Block) {
@@ -54,20 +52,6 @@ func (fo *folder) block(b *ir.Block) {
 	fo.repl.term(&b.Term)
 	fo.branch(b)
 	b.Instrs = append(b.Instrs[:0], fo.out...)
-}
-
-// emit inserts a new instruction in front of the current one.
-func (fo *folder) emit(op ir.Op, t *ir.Type, args ...*ir.Value) *ir.Value {
-	v := fo.f.NewValue(op, t, args...)
-	v.Block = fo.b
-	fo.out = append(fo.out, v)
-	return v
-}
-
-func (fo *folder) constant(t *ir.Type, bits uint64) *ir.Value {
-	v := fo.emit(ir.OpConst, t)
-	v.Imm = ir.Normalize(t, bits)
-	return v
 }
 
 // simplify returns the value that v equals: v itself, perhaps rewritten in

@@ -17,7 +17,7 @@ func reciprocal(m *ir.Module, opt *Options) error {
 	}
 	for _, f := range m.Funcs {
 		for _, b := range f.Blocks {
-			r := &divider{f: f, b: b}
+			r := &divider{rewriter{f: f, b: b}}
 			for _, v := range b.Instrs {
 				if (v.Op == ir.OpDiv || v.Op == ir.OpRem) && v.Type.IsInt() && v.Type.Bits() >= 32 && v.Args[1].IsConst() {
 					r.divide(v)
@@ -31,11 +31,7 @@ func reciprocal(m *ir.Module, opt *Options) error {
 }
 
 // divider writes the instructions of a block anew.
-type divider struct {
-	f   *ir.Func
-	b   *ir.Block
-	out []*ir.Value
-}
+type divider struct{ rewriter }
 
 func (r *divider) divide(v *ir.Value) {
 	x, d := v.Args[0], v.Args[1].Imm
@@ -54,7 +50,7 @@ func (r *divider) divide(v *ir.Value) {
 	}
 	last := r.out[len(r.out)-1]
 	if v.Op == ir.OpRem {
-		last = r.add(ir.OpMul, v.Type, q, v.Args[1])
+		last = r.emit(ir.OpMul, v.Type, q, v.Args[1])
 		become(v, ir.OpSub, v.Type, x, last)
 		return
 	}
@@ -62,25 +58,12 @@ func (r *divider) divide(v *ir.Value) {
 	become(v, last.Op, v.Type, last.Args...)
 }
 
-func (r *divider) add(op ir.Op, t *ir.Type, args ...*ir.Value) *ir.Value {
-	v := r.f.NewValue(op, t, args...)
-	v.Block = r.b
-	r.out = append(r.out, v)
-	return v
-}
-
-func (r *divider) constant(t *ir.Type, bits uint64) *ir.Value {
-	c := r.add(ir.OpConst, t)
-	c.Imm = ir.Normalize(t, bits)
-	return c
-}
-
 // shift is x >> n.
 func (r *divider) shift(x *ir.Value, n int) *ir.Value {
 	if n == 0 {
 		return x
 	}
-	return r.add(ir.OpShr, x.Type, x, r.constant(ir.U32, uint64(n)))
+	return r.emit(ir.OpShr, x.Type, x, r.constant(ir.U32, uint64(n)))
 }
 
 // unsigned returns x / d: the high half of a product, shifted. Where the factor
@@ -88,16 +71,16 @@ func (r *divider) shift(x *ir.Value, n int) *ir.Value {
 func (r *divider) unsigned(x *ir.Value, d uint64) *ir.Value {
 	n := x.Type.Bits()
 	if factor, shift, ok := shortFactor(n, d); ok {
-		high := r.add(ir.OpMulHi, x.Type, x, r.constant(x.Type, factor))
+		high := r.emit(ir.OpMulHi, x.Type, x, r.constant(x.Type, factor))
 		return r.shift(high, shift)
 	}
 	// factor = floor(2^n * (2^l - d) / d) + 1, with l = ceil(log2 d)
 	l := bits.Len64(d - 1)
 	factor := new(big.Int).Lsh(big.NewInt(1), uint(l))
 	factor.Sub(factor, new(big.Int).SetUint64(d)).Lsh(factor, uint(n)).Div(factor, new(big.Int).SetUint64(d)).Add(factor, big.NewInt(1))
-	high := r.add(ir.OpMulHi, x.Type, x, r.constant(x.Type, factor.Uint64()))
-	half := r.shift(r.add(ir.OpSub, x.Type, x, high), 1)
-	return r.shift(r.add(ir.OpAdd, x.Type, half, high), l-1)
+	high := r.emit(ir.OpMulHi, x.Type, x, r.constant(x.Type, factor.Uint64()))
+	half := r.shift(r.emit(ir.OpSub, x.Type, x, high), 1)
+	return r.shift(r.emit(ir.OpAdd, x.Type, half, high), l-1)
 }
 
 // shortFactor finds an n-bit factor and a shift that give x / d for all x of n bits:
@@ -126,20 +109,20 @@ func (r *divider) signed(x *ir.Value, d int64) *ir.Value {
 	t, n := x.Type, x.Type.Bits()
 	factor, shift := signedFactor(n, d)
 	c := r.constant(t, factor)
-	q := r.add(ir.OpMulHi, t, x, c)
+	q := r.emit(ir.OpMulHi, t, x, c)
 	switch {
 	case d > 0 && int64(c.Imm) < 0:
-		q = r.add(ir.OpAdd, t, q, x)
+		q = r.emit(ir.OpAdd, t, q, x)
 	case d < 0 && int64(c.Imm) > 0:
-		q = r.add(ir.OpSub, t, q, x)
+		q = r.emit(ir.OpSub, t, q, x)
 	}
 	q = r.shift(q, shift)
 	u := ir.U32
 	if n == 64 {
 		u = ir.U64
 	}
-	sign := r.shift(r.add(ir.OpBitcast, u, q), n-1)
-	return r.add(ir.OpAdd, t, q, r.add(ir.OpBitcast, t, sign))
+	sign := r.shift(r.emit(ir.OpBitcast, u, q), n-1)
+	return r.emit(ir.OpAdd, t, q, r.emit(ir.OpBitcast, t, sign))
 }
 
 // signedFactor returns the factor, of which the low n bits count, and the shift:

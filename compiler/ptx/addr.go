@@ -65,7 +65,7 @@ const tablePrefix = "table$"
 
 // tableName has the name of the kernel in it: a file may have several kernels.
 func (e *emitter) tableName(i int) string {
-	return fmt.Sprintf("%s%d$%s", tablePrefix, i, EntryName(e.f.Name))
+	return fmt.Sprintf("%s%d$%s", tablePrefix, i, ir.Symbol(e.f.Name))
 }
 
 func sharedName(i int) string { return fmt.Sprintf("%s%d", sharedPrefix, i) }

@@ -10,7 +10,7 @@ func convertRows() []row {
 		for to := ir.KI8; to <= ir.KF64; to++ {
 			for _, cc := range []int{80, 0} {
 				asm, narrow := convert(to, from, cc)
-				out = append(out, row{op: ir.OpConvert, on: of(to), sub: fromSub + int(from), cc: cc, asm: asm, narrow: narrow})
+				out = append(out, row{op: ir.OpConvert, on: ir.KindsOf(to), sub: fromSub + int(from), cc: cc, asm: asm, narrow: narrow})
 			}
 		}
 	}
@@ -18,7 +18,7 @@ func convertRows() []row {
 }
 
 func convert(to, from ir.Kind, cc int) (asm string, narrow bool) {
-	fromInt, toInt := ints.has(from), ints.has(to)
+	fromInt, toInt := ints.Has(from), ints.Has(to)
 	switch {
 	case fromInt && toInt:
 		return convertInt(to, from)
@@ -33,17 +33,17 @@ func convert(to, from ir.Kind, cc int) (asm string, narrow bool) {
 }
 
 func convertInt(to, from ir.Kind) (asm string, narrow bool) {
-	wideTo, wideFrom := int64s.has(to), int64s.has(from)
+	wideTo, wideFrom := int64s.Has(to), int64s.Has(from)
 	switch {
 	case wideTo && wideFrom:
 		return alias, false
-	case wideTo && signed.has(from):
+	case wideTo && signed.Has(from):
 		return "cvt.s64.s32 $d, $A", false
 	case wideTo:
 		return "cvt.u64.u32 $d, $A", false
 	case wideFrom:
-		return "cvt.u32.u64 $d, $A", small.has(to)
-	case !small.has(to) || contains(to, from):
+		return "cvt.u32.u64 $d, $A", small.Has(to)
+	case !small.Has(to) || contains(to, from):
 		return alias, false
 	}
 	return extend(to), false
@@ -55,7 +55,7 @@ func contains(to, from ir.Kind) bool {
 	if to == from {
 		return true
 	}
-	if signed.has(from) && !signed.has(to) {
+	if signed.Has(from) && !signed.Has(to) {
 		return false
 	}
 	return width(to) > width(from)
@@ -80,11 +80,11 @@ func intToFloat(to, from ir.Kind, cc int) string {
 	switch {
 	case to == ir.KF32 || to == ir.KF64 || to == ir.KF16:
 		return "cvt.rn." + ptxType(to) + "." + t + " $d, $A"
-	case small.has(from): // exact in float32
+	case small.Has(from): // exact in float32
 		return "cvt.rn.f32." + t + " $r0, $A; " + toBF16("$r0", cc)
 	}
 	back := "$r3"
-	if int64s.has(from) {
+	if int64s.Has(from) {
 		back = "$q0"
 	}
 	// Round to odd in float32, then to nearest: one rounding in effect.
@@ -95,10 +95,10 @@ func intToFloat(to, from ir.Kind, cc int) string {
 // words2ptx is the type of an integer kind in its register.
 func words2ptx(k ir.Kind) string {
 	t := "u"
-	if signed.has(k) {
+	if signed.Has(k) {
 		t = "s"
 	}
-	if int64s.has(k) {
+	if int64s.Has(k) {
 		return t + "64"
 	}
 	return t + "32"
@@ -127,7 +127,7 @@ func widen(x string) string { return "mov.b16 $h9, 0; mov.b32 " + x + ", {$h9, $
 
 func floatToFloat(to, from ir.Kind, cc int) string {
 	pre, x := "", "$A"
-	if halves.has(from) {
+	if halves.Has(from) {
 		pre, x = toF32(from), "$r10"
 	}
 	switch {
@@ -153,7 +153,7 @@ func floatToFloat(to, from ir.Kind, cc int) string {
 func floatToInt(to, from ir.Kind) string {
 	pre, x, src := "", "$A", "f32"
 	switch {
-	case halves.has(from):
+	case halves.Has(from):
 		pre, x = toF32(from), "$r10"
 	case from == ir.KF64:
 		src = "f64"
@@ -162,7 +162,7 @@ func floatToInt(to, from ir.Kind) string {
 	cvt := "cvt.rzi." + t + "." + src + " "
 	zeroNaN := "; setp.nan." + src + " $p0, " + x + ", " + x + "; selp.b"
 	switch {
-	case int64s.has(to):
+	case int64s.Has(to):
 		return pre + cvt + "$q0, " + x + zeroNaN + "64 $d, 0, $q0, $p0"
 	case src == "f64":
 		pre += cvt + "$r0, " + x + zeroNaN + "32 $r1, 0, $r0, $p0; "
@@ -188,7 +188,7 @@ func bitcastRows() []row {
 	for from := ir.KI8; from <= ir.KF64; from++ {
 		for to := ir.KI8; to <= ir.KF64; to++ {
 			if width(from) == width(to) {
-				out = append(out, row{op: ir.OpBitcast, on: of(to), sub: fromSub + int(from), asm: bitcast(to, from)})
+				out = append(out, row{op: ir.OpBitcast, on: ir.KindsOf(to), sub: fromSub + int(from), asm: bitcast(to, from)})
 			}
 		}
 	}
@@ -197,13 +197,13 @@ func bitcastRows() []row {
 
 func bitcast(to, from ir.Kind) string {
 	switch {
-	case from == to || !small.has(to) && !small.has(from):
+	case from == to || !small.Has(to) && !small.Has(from):
 		return alias
-	case halves.has(to):
+	case halves.Has(to):
 		return "cvt.u16.u32 $d, $A"
-	case halves.has(from) && to == ir.KI16:
+	case halves.Has(from) && to == ir.KI16:
 		return "cvt.s32.s16 $d, $A"
-	case halves.has(from):
+	case halves.Has(from):
 		return "cvt.u32.u16 $d, $A"
 	}
 	return extend(to)

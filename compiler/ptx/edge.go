@@ -63,7 +63,7 @@ func (e *emitter) moves(edge ir.Edge) []move {
 		to := e.vals[p.ID].reg
 		m := move{to: to, opcode: "mov." + classNames[e.class[to]].bits}
 		if bits, ok := e.constant(edge.Args[i]); ok {
-			float := floats.has(p.Type.Kind)
+			float := floats.Has(p.Type.Kind)
 			if float {
 				m.opcode = "mov." + ptxType(p.Type.Kind)
 			}

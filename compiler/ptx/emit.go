@@ -57,25 +57,6 @@ func (o Options) Emit(m *ir.Module, t target.Target) (string, error) {
 	return e.print(o), nil
 }
 
-// EntryName returns the name under which the kernel called name is found in the
-// text: the name itself, with each character that PTX names cannot have replaced
-// by $ and its code.
-func EntryName(name string) string {
-	out := make([]byte, 0, len(name))
-	for i := 0; i < len(name); i++ {
-		c := name[i]
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		digit := c >= '0' && c <= '9'
-		switch {
-		case letter, digit && i > 0, c == '_' && len(name) > 1:
-			out = append(out, c)
-		default:
-			out = fmt.Appendf(out, "$%02x", c)
-		}
-	}
-	return string(out)
-}
-
 // reg is a virtual register, counted from 1.
 type reg int
 
@@ -295,7 +276,7 @@ func (e *emitter) param(from frag, p *ir.Value) {
 	}
 }
 
-func paramName(f *ir.Func, i int) string { return fmt.Sprintf("%s_param_%d", EntryName(f.Name), i) }
+func paramName(f *ir.Func, i int) string { return fmt.Sprintf("%s_param_%d", ir.Symbol(f.Name), i) }
 
 // paramRefs returns the address of each parameter. Those of a struct are parts
 // of one array of bytes, named after the first.
@@ -370,7 +351,7 @@ func (e *emitter) register(v *ir.Value) reg {
 	v = e.resolve(v)
 	if bits, ok := e.constant(v); ok {
 		k := v.Type.Kind
-		opcode, float := "mov."+classNames[classOf(k)].bits, floats.has(k)
+		opcode, float := "mov."+classNames[classOf(k)].bits, floats.Has(k)
 		if float {
 			opcode = "mov." + ptxType(k)
 		}

@@ -57,11 +57,11 @@ func TestUnknownFormIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "add on f16 has no PTX form")
 }
 
-func TestEntryName(t *testing.T) {
+func TestSymbol(t *testing.T) {
 	for name, want := range map[string]string{
 		"Scale": "Scale", "k.Scale[float32]": "k$2eScale$5bfloat32$5d", "_x1": "_x1", "1x": "$31x", "_": "$5f", "é": "$c3$a9",
 	} {
-		require.Equal(t, want, EntryName(name))
+		require.Equal(t, want, ir.Symbol(name))
 	}
 }
 

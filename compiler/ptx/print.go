@@ -61,7 +61,7 @@ func (e *emitter) print(o Options) string {
 	for i, t := range e.m.Tables {
 		printTable(&b, e.tableName(i), t)
 	}
-	fmt.Fprintf(&b, ".visible .entry %s(%s)\n%s{\n", EntryName(e.f.Name), e.paramList(), bounds(e.m.Launch, e.t))
+	fmt.Fprintf(&b, ".visible .entry %s(%s)\n%s{\n", ir.Symbol(e.f.Name), e.paramList(), bounds(e.m.Launch, e.t))
 	for c := pred; c < numClasses; c++ {
 		if counts[c] > 0 {
 			fmt.Fprintf(&b, "\t.reg .%s %s<%d>;\n", classNames[c].bits, classNames[c].prefix, counts[c])
@@ -146,7 +146,7 @@ func (e *emitter) paramList() string {
 	// The driver copies the argument block by words and would drop the last
 	// bytes of an odd one.
 	if _, size := ir.Layout(e.f.Args); size%ir.BlockAlign != 0 {
-		list = append(list, fmt.Sprintf("\n\t.param .align 1 .b8 %s_padding[%d]", EntryName(e.f.Name), ir.BlockAlign-size%ir.BlockAlign))
+		list = append(list, fmt.Sprintf("\n\t.param .align 1 .b8 %s_padding[%d]", ir.Symbol(e.f.Name), ir.BlockAlign-size%ir.BlockAlign))
 	}
 	return strings.Join(list, ",") + "\n"
 }

@@ -29,7 +29,7 @@ func Spellings(op ir.Op) (list []Spelling, why string) {
 		}
 		s := Spelling{CC: r.cc, Text: spell(r.asm, usual(r.on))}
 		for _, t := range ir.Scalars {
-			if r.on.has(t.Kind) {
+			if r.on.Has(t.Kind) {
 				s.Types = append(s.Types, t.String())
 			}
 		}
@@ -42,14 +42,14 @@ func Spellings(op ir.Op) (list []Spelling, why string) {
 }
 
 // usual chooses the kind that examples are written for.
-func usual(on kinds) ir.Kind {
+func usual(on ir.Kinds) ir.Kind {
 	for _, k := range []ir.Kind{ir.KI32, ir.KF32, ir.KI64, ir.KF64} {
-		if on.has(k) {
+		if on.Has(k) {
 			return k
 		}
 	}
 	for _, t := range ir.Scalars {
-		if on.has(t.Kind) {
+		if on.Has(t.Kind) {
 			return t.Kind
 		}
 	}

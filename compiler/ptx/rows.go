@@ -20,7 +20,7 @@ import (
 // in braces depend on the kind, see [spell].
 type row struct {
 	op   ir.Op
-	on   kinds
+	on   ir.Kinds
 	sub  int // see subKey
 	cc   int // first compute capability
 	ptx  int // first version of PTX, where the first with the target has not got it
@@ -44,36 +44,23 @@ const (
 // alias is the asm of an operation whose result is its operand.
 const alias = "alias"
 
-// kinds is a set of type kinds.
-type kinds uint32
-
-func of(ks ...ir.Kind) kinds {
-	var s kinds
-	for _, k := range ks {
-		s |= 1 << k
-	}
-	return s
-}
-
-func (s kinds) has(k ir.Kind) bool { return s>>k&1 != 0 }
-
 var (
-	small    = of(ir.KI8, ir.KU8, ir.KI16, ir.KU16)
-	int32s   = of(ir.KI32, ir.KU32)
-	int64s   = of(ir.KI64, ir.KU64)
+	small    = ir.KindsOf(ir.KI8, ir.KU8, ir.KI16, ir.KU16)
+	int32s   = ir.KindsOf(ir.KI32, ir.KU32)
+	int64s   = ir.KindsOf(ir.KI64, ir.KU64)
 	ints     = small | int32s | int64s
-	signed   = of(ir.KI8, ir.KI16, ir.KI32, ir.KI64)
+	signed   = ir.KindsOf(ir.KI8, ir.KI16, ir.KI32, ir.KI64)
 	unsigned = ints &^ signed
 	// narrowUnsigned are the unsigned integers that have 32-bit registers.
 	narrowUnsigned = (small | int32s) & unsigned
 
-	floats   = of(ir.KF32, ir.KF64)
-	halves   = of(ir.KF16, ir.KBF16)
-	boolean  = of(ir.KBool)
+	floats   = ir.KindsOf(ir.KF32, ir.KF64)
+	halves   = ir.KindsOf(ir.KF16, ir.KBF16)
+	boolean  = ir.KindsOf(ir.KBool)
 	allKinds = ints | floats | halves | boolean
-	words    = int32s | of(ir.KF32)
-	doubles  = int64s | of(ir.KF64)
-	noKind   = of(ir.KVoid)
+	words    = int32s | ir.KindsOf(ir.KF32)
+	doubles  = int64s | ir.KindsOf(ir.KF64)
+	noKind   = ir.KindsOf(ir.KVoid)
 )
 
 // coded lists the operations that have code of their own, and why.
@@ -241,13 +228,13 @@ var fixedRows = []row{
 		asm: "cvt.u64.{t} $q0, $A; cvt.u64.{t} $q1, $B; setp.lt.u64 $p0, $q0, $q1; selp.{b} $d, $A, $B, $p0"},
 	{op: ir.OpMin, on: (small | int32s) & signed, when: negated, asm: "setp.lt.{t} $p0, $A, $B; selp.{b} $d, $A, $B, $p0"},
 	{op: ir.OpMin, on: ints, asm: "min.{t} $d, $a, $b"},
-	{op: ir.OpMin, on: of(ir.KF32), cc: 80, asm: "min.NaN.{t} $d, $a, $b"},
+	{op: ir.OpMin, on: ir.KindsOf(ir.KF32), cc: 80, asm: "min.NaN.{t} $d, $a, $b"},
 	{op: ir.OpMin, on: floats, asm: "min.{t} {T}0, $a, $b; setp.nan.{t} $p0, $a, $b; selp.{b} $d, {nan}, {T}0, $p0"},
 	{op: ir.OpMax, on: narrowUnsigned, when: negated,
 		asm: "cvt.u64.{t} $q0, $A; cvt.u64.{t} $q1, $B; setp.gt.u64 $p0, $q0, $q1; selp.{b} $d, $A, $B, $p0"},
 	{op: ir.OpMax, on: (small | int32s) & signed, when: negated, asm: "setp.gt.{t} $p0, $A, $B; selp.{b} $d, $A, $B, $p0"},
 	{op: ir.OpMax, on: ints, asm: "max.{t} $d, $a, $b"},
-	{op: ir.OpMax, on: of(ir.KF32), cc: 80, asm: "max.NaN.{t} $d, $a, $b"},
+	{op: ir.OpMax, on: ir.KindsOf(ir.KF32), cc: 80, asm: "max.NaN.{t} $d, $a, $b"},
 	{op: ir.OpMax, on: floats, asm: "max.{t} {T}0, $a, $b; setp.nan.{t} $p0, $a, $b; selp.{b} $d, {nan}, {T}0, $p0"},
 
 	{op: ir.OpFMA, on: floats, asm: "fma.rn.{t} $d, $a, $b, $c"},
@@ -262,20 +249,20 @@ var fixedRows = []row{
 	// None flushes subnormal numbers that matter. tanh.approx needs PTX 7.0, so that the first
 	// architecture that is sure to have it is sm_80; before, it is
 	// 1 - 2/(e^2|x| + 1), or x itself where that would lose digits.
-	{op: ir.OpApproxExp2, on: of(ir.KF32), when: normalPower, asm: "ex2.approx.ftz.{t} $d, $A"},
-	{op: ir.OpApproxExp2, on: of(ir.KF32), asm: "ex2.approx.{t} $d, $A"},
-	{op: ir.OpApproxLog2, on: of(ir.KF32), asm: "lg2.approx.{t} $d, $A"},
-	{op: ir.OpApproxSin, on: of(ir.KF32), asm: "sin.approx.{t} $d, $A"},
-	{op: ir.OpApproxCos, on: of(ir.KF32), asm: "cos.approx.{t} $d, $A"},
-	{op: ir.OpApproxTanh, on: of(ir.KF32), cc: 80, asm: "tanh.approx.{t} $d, $A"},
-	{op: ir.OpApproxTanh, on: of(ir.KF32),
+	{op: ir.OpApproxExp2, on: ir.KindsOf(ir.KF32), when: normalPower, asm: "ex2.approx.ftz.{t} $d, $A"},
+	{op: ir.OpApproxExp2, on: ir.KindsOf(ir.KF32), asm: "ex2.approx.{t} $d, $A"},
+	{op: ir.OpApproxLog2, on: ir.KindsOf(ir.KF32), asm: "lg2.approx.{t} $d, $A"},
+	{op: ir.OpApproxSin, on: ir.KindsOf(ir.KF32), asm: "sin.approx.{t} $d, $A"},
+	{op: ir.OpApproxCos, on: ir.KindsOf(ir.KF32), asm: "cos.approx.{t} $d, $A"},
+	{op: ir.OpApproxTanh, on: ir.KindsOf(ir.KF32), cc: 80, asm: "tanh.approx.{t} $d, $A"},
+	{op: ir.OpApproxTanh, on: ir.KindsOf(ir.KF32),
 		asm: "abs.f32 $r0, $A; mul.rn.f32 $r1, $r0, 0f4038AA3B; ex2.approx.f32 $r2, $r1; add.rn.f32 $r3, $r2, 0f3F800000;" +
 			"rcp.approx.f32 $r4, $r3; fma.rn.f32 $r5, $r4, 0fC0000000, 0f3F800000; and.b32 $r6, $A, {sign}; or.b32 $r7, $r5, $r6;" +
 			"setp.lt.f32 $p0, $r0, 0f3C800000; selp.b32 $d, $A, $r7, $p0"},
-	{op: ir.OpApproxRsqrt, on: of(ir.KF32), asm: "rsqrt.approx.{t} $d, $A"},
-	{op: ir.OpApproxSqrt, on: of(ir.KF32), asm: "sqrt.approx.{t} $d, $A"},
-	{op: ir.OpApproxRecip, on: of(ir.KF32), asm: "rcp.approx.{t} $d, $A"},
-	{op: ir.OpApproxDiv, on: of(ir.KF32), asm: "div.full.{t} $d, $a, $b"},
+	{op: ir.OpApproxRsqrt, on: ir.KindsOf(ir.KF32), asm: "rsqrt.approx.{t} $d, $A"},
+	{op: ir.OpApproxSqrt, on: ir.KindsOf(ir.KF32), asm: "sqrt.approx.{t} $d, $A"},
+	{op: ir.OpApproxRecip, on: ir.KindsOf(ir.KF32), asm: "rcp.approx.{t} $d, $A"},
+	{op: ir.OpApproxDiv, on: ir.KindsOf(ir.KF32), asm: "div.full.{t} $d, $a, $b"},
 
 	{op: ir.OpSelect, on: allKinds &^ boolean, asm: "selp.{b} $d, $b, $c, $A"},
 	// Not by logic on predicates, see package ptxas.
@@ -298,14 +285,14 @@ var fixedRows = []row{
 	{op: ir.OpPermute, on: int32s, asm: "prmt.b32 $d, $A, $b, $c"},
 	{op: ir.OpDot4, on: int32s, asm: "dp4a.{t}.{t} $d, $A, $b, $c"},
 
-	{op: ir.OpLane, on: of(ir.KI64), asm: "mov.u32 $r0, %laneid; cvt.u64.u32 $d, $r0"},
+	{op: ir.OpLane, on: ir.KindsOf(ir.KI64), asm: "mov.u32 $r0, %laneid; cvt.u64.u32 $d, $r0"},
 	// %warpid may change while a thread runs, so the index is computed.
-	{op: ir.OpWarp, on: of(ir.KI64),
+	{op: ir.OpWarp, on: ir.KindsOf(ir.KI64),
 		asm: "mov.u32 $r1, %tid.z; mov.u32 $r2, %ntid.y; mov.u32 $r3, %tid.y; mad.lo.u32 $r4, $r1, $r2, $r3;" +
 			"mov.u32 $r5, %ntid.x; mov.u32 $r6, %tid.x; mad.lo.u32 $r7, $r4, $r5, $r6; shr.u32 $r0, $r7, 5; cvt.u64.u32 $d, $r0"},
 
 	// Of IR that was written as such; compiled kernels log a failure, see pass.LowerLog.
-	{op: ir.OpBounds, on: of(ir.KI64), asm: "setp.ge.u64 $p0, $a, $b; @$p0 trap"},
+	{op: ir.OpBounds, on: ir.KindsOf(ir.KI64), asm: "setp.ge.u64 $p0, $a, $b; @$p0 trap"},
 	{op: ir.OpBarrier, on: noKind, asm: "bar.sync 0"},
 	{op: ir.OpWarpBarrier, on: noKind, asm: "bar.warp.sync 0xffffffff"},
 	// Of more bytes where neighbours are copied, see vectorise.
@@ -348,7 +335,7 @@ func geometryRows() []row {
 		reg string
 	}{{ir.OpThread, "%tid."}, {ir.OpBlock, "%ctaid."}, {ir.OpBlockDim, "%ntid."}, {ir.OpGridDim, "%nctaid."}} {
 		for axis, letter := range []string{"x", "y", "z"} {
-			out = append(out, row{op: g.op, on: of(ir.KI64), sub: axisSub + axis,
+			out = append(out, row{op: g.op, on: ir.KindsOf(ir.KI64), sub: axisSub + axis,
 				asm: "mov.u32 $r0, " + g.reg + letter + "; cvt.u64.u32 $d, $r0"})
 		}
 	}
@@ -363,7 +350,7 @@ func shuffleRows() []row {
 		return "mov.u32 $r0, %laneid; cvt.u64.u32 $q0, $r0; " + lane +
 			"; setp.lt.u64 $p0, $q1, 32; cvt.u32.u64 $r1, $q1; selp.b32 $r2, $r1, $r0, $p0; "
 	}
-	move := func(mode, lane, clamp string, on kinds) string {
+	move := func(mode, lane, clamp string, on ir.Kinds) string {
 		shfl := "shfl.sync." + mode + ".b32 "
 		tail := ", " + lane + ", " + clamp + ", 0xffffffff"
 		switch on {
@@ -375,7 +362,7 @@ func shuffleRows() []row {
 		return shfl + "$d, $A" + tail
 	}
 	var out []row
-	for _, on := range []kinds{small | words, halves, doubles} {
+	for _, on := range []ir.Kinds{small | words, halves, doubles} {
 		add := func(op ir.Op, asm string, when func(*ir.Value, uint64, bool) bool) {
 			out = append(out, row{op: op, on: on, sub: anySub, asm: asm, when: when})
 		}
@@ -395,7 +382,7 @@ func shuffleRows() []row {
 func memoryRows() []row {
 	var out []row
 	for space, s := range []string{ir.Global: "global", ir.Shared: "shared", ir.Local: "local", ir.Constant: "global"} {
-		add := func(op ir.Op, on kinds, asm string) {
+		add := func(op ir.Op, on ir.Kinds, asm string) {
 			out = append(out, row{op: op, on: on, sub: spaceSub + space, asm: asm})
 		}
 		add(ir.OpLoad, allKinds&^boolean, "ld."+s+".{m} $d, [$a]")
@@ -421,7 +408,7 @@ func memoryRows() []row {
 		add(ir.OpAtomicCAS, whole|floats, atom+".cas.{b} $d, [$a], $b, $c")
 		for _, k := range []ir.Kind{ir.KI8, ir.KU8, ir.KI16, ir.KU16} {
 			for _, cc := range []int{75, 0} {
-				out = append(out, row{op: ir.OpAtomicCAS, on: of(k), sub: spaceSub + space, cc: cc, asm: casPart(k, ir.Space(space), cc), narrow: true})
+				out = append(out, row{op: ir.OpAtomicCAS, on: ir.KindsOf(k), sub: spaceSub + space, cc: cc, asm: casPart(k, ir.Space(space), cc), narrow: true})
 			}
 		}
 		whole |= small
@@ -429,7 +416,7 @@ func memoryRows() []row {
 		add(ir.OpAtomicStore, whole|floats, "st.relaxed.gpu."+s+".{m} [$a], $b")
 		for _, k := range []ir.Kind{ir.KF16, ir.KBF16} {
 			for _, cc := range []int{90, 80, 75, 0} {
-				out = append(out, row{op: ir.OpAtomicAdd, on: of(k), sub: spaceSub + space, cc: cc, asm: addHalf(k, ir.Space(space), cc)})
+				out = append(out, row{op: ir.OpAtomicAdd, on: ir.KindsOf(k), sub: spaceSub + space, cc: cc, asm: addHalf(k, ir.Space(space), cc)})
 			}
 		}
 	}

@@ -42,9 +42,9 @@ func memType(k ir.Kind) string {
 	switch w := strconv.Itoa(width(k)); {
 	case k == ir.KBool:
 		return "u8"
-	case !small.has(k):
+	case !small.Has(k):
 		return "b" + w
-	case signed.has(k):
+	case signed.Has(k):
 		return "s" + w
 	default:
 		return "u" + w
@@ -106,7 +106,7 @@ var table = sync.OnceValue(func() map[key][]choice {
 	for i := range rows {
 		r := &rows[i]
 		for k := ir.KVoid; k <= ir.KF64; k++ {
-			if !r.on.has(k) {
+			if !r.on.Has(k) {
 				continue
 			}
 			c := choice{row: r, patterns: sync.OnceValue(func() []pattern {
@@ -115,7 +115,7 @@ var table = sync.OnceValue(func() map[key][]choice {
 				}
 				return parseTemplate(spell(r.asm, k))
 			})}
-			if r.narrow && small.has(k) {
+			if r.narrow && small.Has(k) {
 				c.narrow = k
 			}
 			at := key{r.op, k, r.sub}

@@ -43,7 +43,7 @@ func structured(l *cfamily.Language) func(op ir.Op) ([]string, string) {
 		for _, r := range slices.Concat(l.Rows, cfamily.Rows) {
 			switch {
 			case r.Op != op:
-			case r.On == 0 || r.On&cfamily.Of(ir.KI32) != 0:
+			case r.On == 0 || r.On&ir.KindsOf(ir.KI32) != 0:
 				list = append(list, r.Text)
 			default:
 				others = append(others, r.Text)

@@ -44,7 +44,7 @@ func onDevice(dev *runtime.Device, tgt target.Target, c Case) ([][]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	entry := ptx.EntryName(m.Kernel().Name)
+	entry := ir.Symbol(m.Kernel().Name)
 	mod, err := dev.Load(runtime.Image{Format: "ptx", Name: entry, Code: []byte(text)})
 	if err != nil {
 		return nil, err
