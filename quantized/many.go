@@ -16,9 +16,14 @@ import (
 
 var matMul = newFamily(kernels.MatMul[prototype, float32, dsl.BF16])
 
-// LinearStrategies lists how [Tensor.Linear] can multiply more than 8 rows of activations, see
+// LinearStrategies lists how [Tensor.Linear] can multiply so many rows of activations, see
 // [Tensor.LinearBy].
-func LinearStrategies() []string { return manyRows.Names() }
+func LinearStrategies(rows int) []string {
+	if rows <= fewRows {
+		return few.Names()
+	}
+	return manyRows.Names()
+}
 
 // manyRows are the ways to multiply many rows: with blocks whose values tiles of the product make in
 // shared memory, or with the dequantized weight.

@@ -43,7 +43,7 @@ func TestLinearStrategies(t *testing.T) {
 				for _, dt := range some(d, tensor.BF16, tensor.F16) {
 					x := tensor.Randn(d, tensor.F32, 0, 1, m, k).Cast(dt)
 					want, most := inDoubles(t, x, w.Dequantize(dt))
-					strategies := append(quantized.LinearStrategies(), "")
+					strategies := append(quantized.LinearStrategies(9), "")
 					if d.Kind() != "cpu" && i != 0 {
 						strategies = strategies[len(strategies)-1:]
 					}
@@ -96,10 +96,10 @@ func TestLinearStrategyErrors(t *testing.T) {
 	require.NoError(t, err)
 	w := quantized.Quantize(tensor.Randn(d, tensor.F32, 0, 1, 4, 64), format.Q8_0)
 	x := tensor.Randn(d, tensor.F32, 0, 1, 9, 64)
-	require.ErrorIs(t, w.LinearBy(quantized.LinearStrategies()[0], x).Err(), jit.ErrUnsupported)
-	require.ErrorContains(t, w.LinearBy(quantized.LinearStrategies()[0], x).Err(), "no such matrix instruction")
+	require.ErrorIs(t, w.LinearBy(quantized.LinearStrategies(9)[0], x).Err(), jit.ErrUnsupported)
+	require.ErrorContains(t, w.LinearBy(quantized.LinearStrategies(9)[0], x).Err(), "no such matrix instruction")
 	end := quantized.SetMostBytes(4*68 - 1)
-	err = w.LinearBy(quantized.LinearStrategies()[0], x).Err()
+	err = w.LinearBy(quantized.LinearStrategies(9)[0], x).Err()
 	end()
 	require.ErrorIs(t, err, jit.ErrUnsupported)
 	require.ErrorContains(t, err, "blocks of 272 bytes, tiles are for at most 271")

@@ -12,11 +12,6 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
-var (
-	dots     = newFamily(kernels.Dots[prototype, float32])
-	byteRows = newFamily(kernels.Activations[float32])
-)
-
 // fewRows is up to how many rows of activations are multiplied with the blocks as they are read.
 // For more of them the values of the weight are rounded to the type of the activations.
 const fewRows = 8
@@ -45,9 +40,8 @@ var scratch = 1 << 26
 // The gradient with respect to x is the product with the dequantized weight; the weight has none.
 func (q *Tensor) Linear(x *tensor.Tensor) *tensor.Tensor { return q.LinearBy("", x) }
 
-// LinearBy is [Tensor.Linear] that multiplies more than 8 rows by one of [LinearStrategies], whether it
-// is the best or not: for tests and benchmarks. No name stands for the best. A strategy that cannot
-// multiply them is an error.
+// LinearBy is [Tensor.Linear] by one of [LinearStrategies], whether it is the best or not: for tests and
+// benchmarks. No name stands for the best. A strategy that cannot multiply so many rows is an error.
 func (q *Tensor) LinearBy(strategy string, x *tensor.Tensor) *tensor.Tensor {
 	const op = "quantized linear"
 	if err := q.Err(); err != nil {
@@ -81,7 +75,7 @@ func (q *Tensor) LinearBy(strategy string, x *tensor.Tensor) *tensor.Tensor {
 // linear is Linear as an operation of a program.
 type linear struct {
 	q  *Tensor
-	by string // how many rows are multiplied, see LinearBy
+	by string // the strategy, see LinearBy
 }
 
 func (linear) Name() string { return "quantized linear" }
@@ -103,7 +97,7 @@ func (o linear) Forward(x *tensor.Tensor) *tensor.Tensor {
 	if to.Err() != nil || from.Err() != nil {
 		return tensor.Fail(o.Name(), firstError(to, from))
 	}
-	return o.dots(to, from, rows)
+	return o.few(to, from, rows)
 }
 
 // dots multiplies few rows, as bytes, with the blocks.

@@ -1,6 +1,7 @@
 package quantized_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/quantized"
 	"github.com/gokiln/kiln/quantized/format"
 	"github.com/gokiln/kiln/quantized/internal/golden"
@@ -345,14 +347,20 @@ func TestLinearFew(t *testing.T) {
 				if j == 1 {
 					n, blocks = 1, 1
 				}
-				checkFew(t, d, of, m, n, blocks)
+				strategies := append(quantized.LinearStrategies(m), "")
+				if !devices.Everything(d) && m <= 8 { // one of them
+					strategies = strategies[(i+j)%len(strategies):][:1]
+				}
+				for _, by := range strategies {
+					checkFew(t, d, of, by, m, n, blocks)
+				}
 			}
 		}
 	})
 }
 
 // checkFew multiplies random blocks with finite scales.
-func checkFew(t *testing.T, d *tensor.Device, of format.Type, m, n, blocks int) {
+func checkFew(t *testing.T, d *tensor.Device, of format.Type, by string, m, n, blocks int) {
 	t.Helper()
 	info, err := of.Info()
 	require.NoError(t, err)
@@ -366,7 +374,11 @@ func checkFew(t *testing.T, d *tensor.Device, of format.Type, m, n, blocks int) 
 	}
 	clear(x[:min(32, len(x)-32)])
 	in := tensor.From(d, x, m, k)
-	got := products(t, quantized.FromBytes(d, of, raw, n, k).Linear(in))
+	product := quantized.FromBytes(d, of, raw, n, k).LinearBy(by, in)
+	if by != "" && errors.Is(product.Err(), jit.ErrUnsupported) {
+		return
+	}
+	got := products(t, product)
 	rounded, bound := roundedBytes(x)
 	for row := range m {
 		for col := range n {
@@ -380,10 +392,10 @@ func checkFew(t *testing.T, d *tensor.Device, of format.Type, m, n, blocks int) 
 			}
 			y := got[row*n+col]
 			if m <= 8 && !(math.Abs(y-want) <= 1e-5*(most+allowed)) {
-				t.Fatalf("%v: %d of %d rows, %d by %d: element %d is %v, not %v", of, row, m, n, k, col, y, want)
+				t.Fatalf("%v by %q: %d of %d rows, %d by %d: element %d is %v, not %v", of, by, row, m, n, k, col, y, want)
 			}
 			if !(math.Abs(y-exact) <= allowed+1e-5*most) {
-				t.Fatalf("%v: %d of %d rows, %d by %d: element %d is %v, not %v: more than %v apart", of, row, m, n, k, col, y, exact, allowed)
+				t.Fatalf("%v by %q: %d of %d rows, %d by %d: element %d is %v, not %v: more than %v apart", of, by, row, m, n, k, col, y, exact, allowed)
 			}
 		}
 	}

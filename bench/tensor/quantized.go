@@ -68,11 +68,12 @@ func (z blockSizes) product(name string, m, n, k int) string {
 // of are the operations on one format.
 func (z blockSizes) of(d *tensor.Device, t format.Type) []work {
 	w := &weights{d: d, of: t, bytes: z.n * z.k / elems(t) * blockBytes(t), rotated: z.rotated}
-	list := []work{z.linear(w, 1, z.n, z.k), z.linear(w, 1, z.k, z.n)}
+	list := []work{z.linear(w, "", 1, z.n, z.k), z.linear(w, "", 1, z.k, z.n)}
 	if slices.Contains(common, t) {
-		list = append(list, z.linear(w, z.few, z.n, z.k))
+		list = append(list, z.linear(w, "", z.few, z.n, z.k))
+		list = append(list, z.strategies(w)...)
 		for _, m := range z.many {
-			many := z.linear(w, m, z.n, z.k)
+			many := z.linear(w, "", m, z.n, z.k)
 			many.bytes, many.flops = 0, 2*float64(m)*float64(z.n)*float64(z.k)
 			many.beside = z.product("dense linear", m, z.n, z.k)
 			list = append(list, many)
@@ -163,16 +164,33 @@ func next[T any](list []T) func() T {
 	}
 }
 
-// linear multiplies m rows with a weight of n rows of k elements.
-func (z blockSizes) linear(w *weights, m, n, k int) work {
+// strategies are the products of few rows by each strategy that a device of this kind has.
+func (z blockSizes) strategies(w *weights) (list []work) {
+	if w.d.Kind() == "cpu" {
+		return nil // it has one
+	}
+	for _, m := range []int{1, z.few} {
+		for _, by := range quantized.LinearStrategies(m) {
+			list = append(list, z.linear(w, by, m, z.n, z.k), z.linear(w, by, m, z.k, z.n))
+		}
+	}
+	return list
+}
+
+// linear multiplies m rows with a weight of n rows of k elements, by a strategy or the best one.
+func (z blockSizes) linear(w *weights, by string, m, n, k int) work {
+	name := fmt.Sprintf("%s and %s", z.product("quantized linear", m, n, k), w.of)
+	if by != "" {
+		name += " by " + by
+	}
 	return work{
-		name:  fmt.Sprintf("%s and %s", z.product("quantized linear", m, n, k), w.of),
+		name:  name,
 		bytes: float64(w.bytes),
 		graph: m <= z.few,
 		op: lazily(func() (func() error, error) {
 			list, err := w.in(n, k)
 			x, weight := tensor.Randn(w.d, z.dt, 0, 1, m, k), next(list)
-			return func() error { return done(weight().Linear(x)) }, err
+			return func() error { return done(weight().LinearBy(by, x)) }, err
 		}),
 	}
 }

@@ -80,7 +80,7 @@ func drawn(typ string, n int, draw func() float64) (d numbers) {
 			d.bytes = binary.LittleEndian.AppendUint16(d.bytes, dsl.To[dsl.BF16](float32(v)).Bits())
 		case "dsl.F16":
 			d.bytes = binary.LittleEndian.AppendUint16(d.bytes, dsl.To[dsl.F16](float32(v)).Bits())
-		case "dsl.TF32":
+		case "dsl.TF32", "float32":
 			d.bytes = binary.LittleEndian.AppendUint32(d.bytes, math.Float32bits(float32(v)))
 		default:
 			d.bytes = binary.LittleEndian.AppendUint64(d.bytes, math.Float64bits(v))

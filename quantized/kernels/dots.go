@@ -103,6 +103,12 @@ func dotPart[F format.Block](
 	t dsl.Thread, f F, p *format.Part, x []uint32, all, i int, sum float32, lanes dsl.ConstInt,
 ) float32 {
 	y := loadWords(t, x, i, lanes)
+	n := loadNumbers(t, x[8*all:], i, Numbers(f), lanes)
+	return dotWords(f, p, &y, &n, sum)
+}
+
+// dotWords adds the dot product of a part with the bytes of activations, of which the numbers are n.
+func dotWords[F format.Block](f F, p *format.Part, y *[8]uint32, n *[4]float32, sum float32) float32 {
 	a, b := int32(0), int32(0)
 	for j := range 4 {
 		a = dsl.Dot4(int32(p.Q[j]), int32(y[j]), a)
@@ -112,7 +118,6 @@ func dotPart[F format.Block](
 	if f.Scales() == 2 {
 		v = dsl.FMA(float32(b), p.D[1], float32(a)*p.D[0])
 	}
-	n := loadNumbers(t, x[8*all:], i, Numbers(f), lanes)
 	if f.HasMin() {
 		v = dsl.FMA(p.M[0], n[1], v)
 		if f.Scales() == 2 {
