@@ -332,7 +332,8 @@ func (b *pass) spread(u, g *Tensor) error {
 	for i, x := range n.in {
 		in[i] = b.operand(x.Tensor, x.version)
 	}
-	for i, x := range n.back.spread(g, b.operand(u, n.made), in) {
+	grads, added := b.gradients(n, g, b.operand(u, n.made), in)
+	for i, x := range grads {
 		to := n.in[i]
 		if x == nil || to.node == nil || b.leads != nil && !b.leads[to.Tensor] {
 			continue
@@ -352,7 +353,7 @@ func (b *pass) spread(u, g *Tensor) error {
 			x = x.Detach()
 		}
 		x = x.sumTo(to.layout.Shape())
-		if have := b.grads[to.Tensor]; have != nil {
+		if have := b.grads[to.Tensor]; have != nil && !(added && i == 0) {
 			x = have.Add(x)
 		}
 		if x.err != nil {
@@ -365,6 +366,23 @@ func (b *pass) spread(u, g *Tensor) error {
 		b.grads[to.Tensor] = x
 	}
 	return nil
+}
+
+// onto is a gradient that its kernel can add to what the first operand has already. It reports
+// whether it did.
+type onto interface {
+	spreadOnto(have, g, out *Tensor, in []*Tensor) (grads []*Tensor, added bool)
+}
+
+// gradients are those of the operands of n, and whether that of the first one has been added to the
+// gradient that it has.
+func (b *pass) gradients(n *node, g, out *Tensor, in []*Tensor) (grads []*Tensor, added bool) {
+	have := b.grads[n.in[0].Tensor]
+	f, ok := n.back.(onto)
+	if !ok || have == nil || b.graph || have.pin != 0 {
+		return n.back.spread(g, out, in), false
+	}
+	return f.spreadOnto(have, g, out, in)
 }
 
 // operand is a tensor with the elements of a version, as gradients get it: nothing is recorded of

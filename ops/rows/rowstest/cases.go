@@ -6,5 +6,6 @@ import "github.com/gokiln/kiln/ops/opstest"
 var Groups = []opstest.Group{
 	{Name: "Reduce", Run: Reduce, Rows: true},
 	{Name: "RowNorm", Run: RowNorm, Rows: true},
+	{Name: "NormGrad", Run: NormGrad, Rows: true},
 	{Name: "Scan", Run: Scan, Rows: true},
 }
