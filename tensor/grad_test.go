@@ -143,6 +143,14 @@ var gradients = []gradient{
 	{"rms norm by weights", [][]int{{3, 4}, {3}}, -2, 2, func(x []ten) ten { return x[0].RMSNorm(0, x[1], 1e-3).Sqr() }},
 	{"layer norm by weights", [][]int{{2, 3, 4}, {4}, {4}}, -2, 2, func(x []ten) ten { return x[0].LayerNorm(2, x[1], x[2], 1e-3).Sqr() }},
 	{"layer norm of one row", [][]int{{5}, {5}, {5}}, -2, 2, func(x []ten) ten { return x[0].LayerNorm(0, x[1], x[2], 1e-3).Sqr() }},
+	{"all parts of a permuted tensor", [][]int{{2, 6}}, -2, 2, func(x []ten) ten {
+		p := x[0].T().Split([]int{1, 2, 3}, -2)
+		return p[0].Sqr().Sum().Add(p[1].Exp().Sum()).Add(p[2].Mul(p[2].Get(0)).Sum())
+	}},
+	{"parts that overlap, the whole and a gap", [][]int{{4, 3}}, -2, 2, func(x []ten) ten {
+		y := x[0].Mul(x[0])
+		return x[0].Narrow(0, 0, 2).Mul(x[0].Narrow(0, 1, 2)).Sum().Add(y.Get(0).Mul(y.Get(3)).Sum()).Add(x[0].Sqr().Sum()).Add(x[0].GetOn(1, 2).Exp().Sum())
+	}},
 	{"rms norm of a sum", [][]int{{3, 4}, {3, 4}, {4}}, -2, 2, func(x []ten) ten {
 		y, sum := x[0].RMSNormResidual(x[1], 1, x[2], 1e-3)
 		return y.Sqr().Add(sum.Mul(x[0]))

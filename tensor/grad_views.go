@@ -13,13 +13,6 @@ func gradCopy(g, out *Tensor, in []*Tensor) []*Tensor { return []*Tensor{g} }
 
 func gradTo(g, out *Tensor, in []*Tensor) []*Tensor { return []*Tensor{g.To(in[0].dev)} }
 
-func gradNarrow(d, start int) backward {
-	return func(g, out *Tensor, in []*Tensor) []*Tensor {
-		n := out.Size(d)
-		return []*Tensor{put(g, in[0], func(l Layout) (Layout, error) { return l.Narrow(d, start, n) })}
-	}
-}
-
 // gradView is the gradient of a view in which no element is twice.
 func gradView(make func(Layout) (Layout, error)) backward {
 	return func(g, out *Tensor, in []*Tensor) []*Tensor { return []*Tensor{put(g, in[0], make)} }

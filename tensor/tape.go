@@ -265,12 +265,14 @@ func (t *Tensor) BackwardBy(o BackwardOptions) (*Gradients, error) {
 	order := TopologicalOrder(t)
 	b.want(o.For, order)
 	for _, u := range order {
-		g := b.grads[u]
+		g, err := b.gradient(u)
+		if err != nil {
+			return nil, err
+		}
 		if g == nil {
 			continue
 		}
 		if !o.part || !slices.Contains(o.For, u) {
-			var err error
 			if g, err = u.node.hooks.call(u, g, o.Graph); err != nil {
 				return nil, err
 			}
@@ -292,6 +294,7 @@ func (t *Tensor) BackwardBy(o BackwardOptions) (*Gradients, error) {
 // pass is one backward pass from a result to what it was made of.
 type pass struct {
 	graph  bool
+	parts  map[*Tensor][]part
 	grads  map[*Tensor]*Tensor
 	wanted map[*Tensor]bool // nil: all variables are
 	leads  map[*Tensor]bool // to what is wanted; nil: everything does
@@ -328,6 +331,9 @@ func (b *pass) result() *Gradients {
 // spread adds what the gradient g of u is worth to those of the operands.
 func (b *pass) spread(u, g *Tensor) error {
 	n := u.node
+	if b.defers(n, g) {
+		return nil
+	}
 	in := make([]*Tensor, len(n.in))
 	for i, x := range n.in {
 		in[i] = b.operand(x.Tensor, x.version)

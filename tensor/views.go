@@ -10,6 +10,11 @@ import (
 // viewed returns a view with a layout that make gives, whose gradient back takes to the
 // shape of t.
 func (t *Tensor) viewed(op string, back backward, make func(l Layout) (Layout, error)) *Tensor {
+	return t.viewedBy(op, back, make)
+}
+
+// viewedBy is viewed with any gradient.
+func (t *Tensor) viewedBy(op string, back gradient, make func(l Layout) (Layout, error)) *Tensor {
 	if bad := firstOf(op, t); bad != nil {
 		return bad
 	}
@@ -29,7 +34,7 @@ func (t *Tensor) Narrow(d, start, n int) *Tensor {
 	if start < 0 {
 		start += max(t.extent(d), 0)
 	}
-	return t.viewed("narrow", gradNarrow(d, start), func(l Layout) (Layout, error) { return l.Narrow(d, start, n) })
+	return t.viewedBy("narrow", narrowed{d, start}, func(l Layout) (Layout, error) { return l.Narrow(d, start, n) })
 }
 
 // extent is the size of dimension d, and -1 if there is none.
