@@ -90,7 +90,9 @@ var arrows = []arrow{
 	{from: "quantized/checkpoint", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},
 	{from: "quantized", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},
 	{from: "quantized/qnn", to: []string{"ops/dtype", "tensor", "nn", "quantized"}},
-	{from: "models", to: []string{"dsl", "runtime", "jit", "ops", "tensor", "nn", "quantized"}},
+	// Text to ids and back: plain Go, which programs can import alone.
+	{from: "tokenizers"},
+	{from: "models", to: []string{"dsl", "runtime", "jit", "ops", "tensor", "nn", "quantized", "tokenizers"}},
 
 	// Kernels that are compiled ahead: what does so, the operations that programs get so, and the
 	// bundles that they import; the commands that make those stand behind go:generate.
