@@ -8,7 +8,8 @@ import (
 
 // Quantized is the numbers of a parameter in a form of few bits, which layers multiply with as it
 // is: a Tensor of package quantized, or a Weight of quantized/checkpoint. One that has the methods
-// of [QuantizedTable] or [QuantizedExperts], too, is not dequantized for these.
+// of [QuantizedTable] or [QuantizedExperts], too, is not dequantized for these, and [QuantizedMover] is
+// for [Move].
 type Quantized interface {
 	Err() error
 	Shape() tensor.Shape
@@ -30,6 +31,12 @@ type QuantizedExperts interface {
 	// IndexedMoE returns the products of (tokens, 1 or topk, k) with the weights of the experts that
 	// ids, (tokens, topk), name: (tokens, topk, n).
 	IndexedMoE(x, ids *tensor.Tensor) *tensor.Tensor
+}
+
+// QuantizedMover is a [Quantized] that [Move] brings to other devices.
+type QuantizedMover interface {
+	// ToDevice returns the same numbers on a device, as a [Quantized] of the same type.
+	ToDevice(d *tensor.Device) any
 }
 
 // QuantizedSource is a [Source] that has tensors of few bits.
@@ -140,14 +147,21 @@ func Dequantize(m any, dt tensor.DType) (int, error) {
 
 // moveQuantized is move for quantized numbers.
 func (p *Param) moveQuantized(on On) error {
-	if on.Device != nil && on.Device != p.q.Device() {
-		return fmt.Errorf("%w: it is quantized, on %v: load it on %v",
-			tensor.ErrDevice, p.q.Device(), on.Device)
+	q, dt := p.q, p.dense
+	if on.Device != nil && on.Device != q.Device() {
+		m, ok := q.(QuantizedMover)
+		if ok {
+			q, ok = m.ToDevice(on.Device).(Quantized)
+		}
+		if !ok {
+			return fmt.Errorf("%w: it is quantized, on %v, as a %T, which cannot be moved: load it on %v",
+				tensor.ErrDevice, p.q.Device(), p.q, on.Device)
+		}
 	}
-	if on.DType == 0 {
-		return nil
+	if on.DType != 0 {
+		dt = on.DType
 	}
-	return p.SetQuantized(p.q, on.DType)
+	return p.SetQuantized(q, dt)
 }
 
 // errQuantized is the error of what needs plain numbers.

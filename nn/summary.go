@@ -8,8 +8,8 @@ import (
 
 // Move gives the parameters of a network memory on another device, or of another floating-point
 // type. Those without a value are left out. Quantized ones stay so: the type is what they are
-// dequantized to, and another device is an error, as they are to be loaded there. Variables are
-// new: an optimiser has to be made after it.
+// dequantized to, and another device is an error if they are no [QuantizedMover]. Variables are new: an
+// optimiser has to be made after it.
 func Move(m any, on On) error {
 	list, err := List(m)
 	if err != nil {

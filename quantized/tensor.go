@@ -137,6 +137,9 @@ func (q *Tensor) To(d *tensor.Device) *Tensor {
 	return &Tensor{q.of, q.shape, q.data.To(d), 0}
 }
 
+// ToDevice is [Tensor.To] for package nn, whose parameters hold quantized numbers of several types.
+func (q *Tensor) ToDevice(d *tensor.Device) any { return q.To(d) }
+
 // Free gives the memory back when the work so far is done.
 func (q *Tensor) Free() error {
 	if err := q.Err(); err != nil {

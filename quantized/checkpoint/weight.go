@@ -171,6 +171,9 @@ func (w *Weight) To(d *tensor.Device) *Weight {
 	return &out
 }
 
+// ToDevice is [Weight.To] for package nn, whose parameters hold quantized numbers of several types.
+func (w *Weight) ToDevice(d *tensor.Device) any { return w.To(d) }
+
 // Free gives the memory back when the work so far is done.
 func (w *Weight) Free() error {
 	if err := w.Err(); err != nil {

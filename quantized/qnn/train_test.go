@@ -11,6 +11,7 @@ import (
 	"github.com/gokiln/kiln/nn/loss"
 	"github.com/gokiln/kiln/nn/optim"
 	"github.com/gokiln/kiln/quantized"
+	"github.com/gokiln/kiln/quantized/checkpoint"
 	"github.com/gokiln/kiln/quantized/format"
 	"github.com/gokiln/kiln/quantized/qnn"
 	"github.com/gokiln/kiln/tensor"
@@ -127,7 +128,11 @@ func TestMistakes(t *testing.T) {
 	interp, err := tensor.Open("cpu:interp")
 	require.NoError(t, err)
 	l := newQuantized(t, d)
-	require.ErrorIs(t, nn.Move(l, nn.On{Device: interp}), tensor.ErrDevice)
+	require.NoError(t, l.Weight.SetQuantized(struct{ nn.Quantized }{l.Weight.Quantized()}, 0))
+	err = nn.Move(l, nn.On{Device: interp})
+	require.ErrorIs(t, err, tensor.ErrDevice)
+	require.ErrorContains(t, err, "weight: ")
+	require.ErrorContains(t, err, "which cannot be moved: load it on cpu:interp")
 	_, err = nn.Quantize(nn.NewLinear(33, 2), inBlocks)
 	require.ErrorIs(t, err, nn.ErrNoValue)
 	odd := nn.NewLinear(33, 2)
@@ -151,4 +156,40 @@ func TestMistakes(t *testing.T) {
 	_, err = nn.Load(wrong, qnn.File(f.Set), nn.LoadOptions{On: nn.On{Device: d}, Prefix: "output"})
 	require.ErrorIs(t, err, tensor.ErrShape)
 	require.ErrorContains(t, err, `load weight from "output.weight"`)
+}
+
+// Quantized parameters move to another device as they are, of every type that is one.
+func TestMove(t *testing.T) {
+	d, err := tensor.Open("cpu")
+	require.NoError(t, err)
+	interp, err := tensor.Open("cpu:interp")
+	require.NoError(t, err)
+	for name, of := range map[string]func(string, *tensor.Tensor) nn.Quantized{
+		"blocks": inBlocks,
+		"nf4": func(name string, w *tensor.Tensor) nn.Quantized {
+			if name != "weight" {
+				return nil
+			}
+			return checkpoint.QuantizeNF4(w, 64, true)
+		},
+	} {
+		l := nn.NewLinear(64, 7)
+		require.NoError(t, nn.Init(l, nn.On{Device: d}))
+		_, err := nn.Quantize(l, of)
+		require.NoError(t, err)
+		x := tensor.Randn(d, tensor.F32, 0, 1, 3, 64)
+		want := values(t, l.Forward(x))
+		before := l.Weight.Quantized()
+		require.NoError(t, nn.Move(l, nn.On{Device: d, DType: tensor.F16}))
+		require.True(t, before == l.Weight.Quantized(), "it is there already")
+		require.NoError(t, nn.Move(l, nn.On{Device: interp}))
+		require.Equal(t, interp, l.Weight.Quantized().Device(), name)
+		require.IsType(t, before, l.Weight.Quantized())
+		require.Equal(t, tensor.F16, l.Weight.Tensor().DType(), "the type stays")
+		got := l.Forward(x.To(interp))
+		require.Equal(t, interp, got.Device())
+		for i, v := range values(t, got) {
+			require.InDelta(t, want[i], v, 2e-2, name) // the bias is in F16
+		}
+	}
 }
