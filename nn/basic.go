@@ -88,7 +88,7 @@ func NewFlatten() *Flatten { return &Flatten{From: 1, To: -1} }
 // Forward returns x with fewer dimensions.
 func (f *Flatten) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Flatten(f.From, f.To) }
 
-// Unflatten makes several dimensions of dimension Dim, of which one may be [tensor.Hole].
+// Unflatten makes several dimensions of dimension Dim, of which one may be [tensor.Inferred].
 type Unflatten struct {
 	Dim   int
 	Sizes []int

@@ -321,7 +321,7 @@ func TestSequential(t *testing.T) {
 		}
 		return x
 	}}
-	s.Add(mode, &nn.Unflatten{Dim: -1, Sizes: list(3, tensor.Hole)})
+	s.Add(mode, &nn.Unflatten{Dim: -1, Sizes: list(3, tensor.Inferred)})
 	ready2(t, d, s)
 	all := s.ForwardAll(tensor.Ones(d, tensor.F32, 4, 2))
 	require.Len(t, all, 4)

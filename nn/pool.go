@@ -78,7 +78,7 @@ func cut(list []int, from, to int) []int {
 }
 
 // AdaptiveAvgPool is the means of as many windows as Sizes says along each of the last one to three
-// dimensions: PyTorch's AdaptiveAvgPool1d, 2d and 3d. [tensor.Hole] is the size that is there.
+// dimensions: PyTorch's AdaptiveAvgPool1d, 2d and 3d. [tensor.Inferred] is the size that is there.
 type AdaptiveAvgPool struct{ Sizes []int }
 
 // Forward returns a tensor of x's dimensions, the last of which have Sizes.

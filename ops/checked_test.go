@@ -34,9 +34,9 @@ func TestChecked(t *testing.T) {
 	dev, err := runtime.Open("cpu:interp") // which runs checked code
 	require.NoError(t, err)
 	defer dev.Close()
-	t.Run("Turns", func(t *testing.T) {
+	t.Run("Tickets", func(t *testing.T) {
 		defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit, info.Cooperative = 4, 512, true })()
-		suite.RunTurns(t, dev)
+		suite.RunTickets(t, dev)
 	})
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 1, 2*info.WarpSize })()
 	defer ops.LimitBlocks(1)()

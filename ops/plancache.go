@@ -47,7 +47,7 @@ func alike(a, b layout.Layout) bool {
 // PlanCache is the last plans of an operation.
 type PlanCache[P any] struct {
 	slots [plansKept]atomic.Pointer[planSlot[P]]
-	turn  atomic.Uint32
+	next  atomic.Uint32
 }
 
 type planSlot[P any] struct {
@@ -68,5 +68,5 @@ func (m *PlanCache[P]) Find(of *PlanKey) *P {
 // Put stores a plan in place of the oldest one.
 func (m *PlanCache[P]) Put(of PlanKey, plan P) {
 	of.Dims = slices.Clone(of.Dims)
-	m.slots[(m.turn.Add(1)-1)%plansKept].Store(&planSlot[P]{of, plan})
+	m.slots[(m.next.Add(1)-1)%plansKept].Store(&planSlot[P]{of, plan})
 }

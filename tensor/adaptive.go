@@ -6,7 +6,7 @@ import (
 )
 
 // AdaptiveAvgPool is the means of windows over the last one or two dimensions, as many
-// windows along each as the sizes say; [Hole] stands for the size that is there. Window i
+// windows along each as the sizes say; [Inferred] stands for the size that is there. Window i
 // of m has the indices from ⌊i·n/m⌋ up to ⌈(i+1)·n/m⌉, exclusive: all of one size, side by
 // side, where m divides n. A size of 1 for each is pooling of all there is.
 func (t *Tensor) AdaptiveAvgPool(sizes ...int) *Tensor {
@@ -71,7 +71,7 @@ func (t *Tensor) adaptive(op string, sizes []int) (shape Shape, bad *Tensor) {
 	shape = t.Shape()
 	for i, m := range sizes {
 		switch n := shape[lead+i]; {
-		case m == Hole:
+		case m == Inferred:
 		case m < 0 || n == 0 && m > 0:
 			return nil, failf(op, ErrShape, "%v to sizes %v", t.layout.Shape(), sizes)
 		default:

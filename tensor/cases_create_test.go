@@ -68,7 +68,7 @@ var _ = register(map[int]func(c *caseTest){
 		four := []float32{1, 2, 3, 4}
 		require.ErrorIs(c, tensor.From(c.d, four, 2, 2, 2).Err(), tensor.ErrShape)
 		require.ErrorIs(c, tensor.From(c.d, four, 2, 1).Err(), tensor.ErrShape)
-		c.is(tensor.From(c.d, four, tensor.Hole, 2), tensor.Shape{2, 2}, 1, 2, 3, 4)
+		c.is(tensor.From(c.d, four, tensor.Inferred, 2), tensor.Shape{2, 2}, 1, 2, 3, 4)
 	},
 	14: func(c *caseTest) {
 		t, u := tensor.Zeros(c.d, tensor.F32, 4, 0, 1), tensor.Zeros(c.d, tensor.F32, 4, 3, 1)

@@ -12,7 +12,7 @@ import (
 )
 
 // From returns a tensor with a copy of data in row-major order. Without a shape it has
-// one dimension. One size of the shape may be a [Hole].
+// one dimension. One size of the shape may be [Inferred].
 //
 //	x := tensor.From(dev, []float32{1, 2, 3, 4}, 2, 2)
 func From[T Element](d *Device, data []T, shape ...int) *Tensor {

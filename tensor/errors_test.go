@@ -46,7 +46,7 @@ func TestErrorKinds(t *testing.T) {
 		{tensor.ErrRank, "mv", of(x.MV(x)), line()},
 		{tensor.ErrRank, "to 1", second(tensor.To1[float32](x)), line()},
 		{tensor.ErrRank, "t", of(x.Get(0).T()), line()},
-		{tensor.ErrShape, "reshape", of(x.Reshape(4, tensor.Hole)), line()},
+		{tensor.ErrShape, "reshape", of(x.Reshape(4, tensor.Inferred)), line()},
 		{tensor.ErrShape, "from", of(tensor.From(d, []float32{1, 2}, 3)), line()},
 		{tensor.ErrShape, "new", of(tensor.New(d, [][]float32{{1}, {2, 3}})), line()},
 		{tensor.ErrShape, "cat", of(tensor.Cat(0, x, y)), line()},

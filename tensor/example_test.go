@@ -54,7 +54,7 @@ func ExampleTensor_Where() {
 
 func ExampleTensor_Narrow() {
 	dev, _ := tensor.Open("cpu")
-	x := tensor.Arange(dev, int32(0), 12).Reshape(3, tensor.Hole)
+	x := tensor.Arange(dev, int32(0), 12).Reshape(3, tensor.Inferred)
 	y, err := tensor.To2[int32](x.Narrow(1, 1, 2))
 	fmt.Println(y, err)
 	// Output: [[1 2] [5 6] [9 10]] <nil>

@@ -23,7 +23,7 @@ func cpu() *tensor.Device {
 func Example_constructors() {
 	dev := cpu()
 	fmt.Println(tensor.New(dev, [][]float32{{1, 2}, {3, 4}}))
-	fmt.Println(tensor.From(dev, []int64{1, 2, 3, 4, 5, 6}, 2, tensor.Hole))
+	fmt.Println(tensor.From(dev, []int64{1, 2, 3, 4, 5, 6}, 2, tensor.Inferred))
 	fmt.Println(tensor.Zeros(dev, tensor.BF16, 2))
 	fmt.Println(tensor.ArangeStep(dev, float32(1), 2, 0.25))
 	fmt.Println(tensor.Linspace(dev, tensor.F32, 0, 1, 5))

@@ -118,7 +118,7 @@ var gradients = []gradient{
 	g1("broadcast left", -2, 2, func(x ten) ten { return x.BroadcastLeft(2, 3).Sqr() }),
 	g1("unique", -2, 2, func(x ten) ten { v, _, _ := x.Unique(); return v.Mul(v.CumSum(0)) }),
 	g1("expand", -2, 2, func(x ten) ten { return x.Unsqueeze(1).Expand(3, 5, 4).Sqr() }),
-	g1("reshape", -2, 2, func(x ten) ten { return x.T().Reshape(2, tensor.Hole).Sqr() }),
+	g1("reshape", -2, 2, func(x ten) ten { return x.T().Reshape(2, tensor.Inferred).Sqr() }),
 	g1("unfold", -2, 2, func(x ten) ten { return x.Unfold(1, 3, 1).Sqr().Add(x.Unfold(-1, 3, 1)) }),
 	g1("diagonal", -2, 2, func(x ten) ten { return x.Diagonal(1, 0, 1).Sqr() }),
 	g1("diag embed", -2, 2, func(x ten) ten { return x.DiagEmbed(-1).Sqr().Add(x.DiagEmbed(1)) }),
@@ -256,7 +256,7 @@ var gradients = []gradient{
 		return x[0].AdaptiveAvgPool(2, 4).Sqr().Sum().Add(x[0].AdaptiveAvgPool(3).Sqr().Sum()).Add(x[0].AdaptiveAvgPool(5, 1)).Add(x[0].AdaptiveAvgPool(1, 1))
 	}},
 	{"adaptive max pool", [][]int{{2, 5, 7}}, -2, 2, func(x []ten) ten {
-		return x[0].AdaptiveMaxPool(2, 4).Sqr().Sum().Add(x[0].AdaptiveMaxPool(8)).Add(x[0].AdaptiveMaxPool(tensor.Hole, 1)).Add(x[0].AdaptiveMaxPool(1, 1).Sqr())
+		return x[0].AdaptiveMaxPool(2, 4).Sqr().Sum().Add(x[0].AdaptiveMaxPool(8)).Add(x[0].AdaptiveMaxPool(tensor.Inferred, 1)).Add(x[0].AdaptiveMaxPool(1, 1).Sqr())
 	}},
 	{"max pool with indices", [][]int{{2, 4, 6}}, -2, 2, func(x []ten) ten {
 		y, at := x[0].MaxPoolWithIndices(tensor.Pooling{Kernel: []int{2, 3}})

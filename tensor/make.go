@@ -38,7 +38,7 @@ func FromOwned[T Element](d *Device, data []T, shape ...int) *Tensor {
 }
 
 // FromSeq returns a tensor with the numbers of a sequence, in one dimension or in a shape
-// of which one size may be a [Hole]. Another count than that of the shape is an error of
+// of which one size may be [Inferred]. Another count than that of the shape is an error of
 // kind [ErrShape].
 //
 //	x := tensor.FromSeq(dev, maps.Values(scores))

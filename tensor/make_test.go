@@ -16,7 +16,7 @@ func TestConstructors(t *testing.T) {
 	d := open(t)
 	seq := slices.Values([]int32{3, 1, 4, 1})
 	require.Equal(t, []int32{3, 1, 4, 1}, list[int32](t, tensor.FromSeq(d, seq)))
-	require.Equal(t, tensor.Shape{2, 2}, tensor.FromSeq(d, seq, 2, tensor.Hole).Shape())
+	require.Equal(t, tensor.Shape{2, 2}, tensor.FromSeq(d, seq, 2, tensor.Inferred).Shape())
 	require.ErrorIs(t, tensor.FromSeq(d, seq, 3).Err(), tensor.ErrShape)
 	require.ErrorIs(t, tensor.FromSeq[int32](d, nil).Err(), tensor.ErrArgument)
 	require.Equal(t, tensor.Shape{0}, tensor.FromSeq(d, maps.Values(map[int]float32{})).Shape())
@@ -51,7 +51,7 @@ func TestFromOwned(t *testing.T) {
 	for i := range data {
 		data[i] = float32(i)
 	}
-	x := tensor.FromOwned(d, data, 100, tensor.Hole)
+	x := tensor.FromOwned(d, data, 100, tensor.Inferred)
 	require.Equal(t, tensor.Shape{100, 1000}, x.Shape())
 	require.Equal(t, list[float32](t, count(d, 100, 1000)), list[float32](t, x.AddScalar(0)))
 	require.NoError(t, x.ZeroSet())

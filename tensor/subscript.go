@@ -149,7 +149,7 @@ func (t *Tensor) Index(items ...any) *Tensor {
 			x = x.Unsqueeze(d)
 			d++
 		case []int:
-			x = x.IndexSelect(x.places(d, item), d)
+			x = x.IndexSelect(x.indices(d, item), d)
 			d++
 		case *Tensor:
 			x = x.selected(d, item)
@@ -217,8 +217,8 @@ func (t *Tensor) ranged(d int, r Range) *Tensor {
 	return x
 }
 
-// places returns indices of dimension d as a tensor.
-func (t *Tensor) places(d int, list []int) *Tensor {
+// indices returns indices of dimension d as a tensor.
+func (t *Tensor) indices(d int, list []int) *Tensor {
 	n := t.Size(d)
 	out := make([]int64, len(list))
 	for i, x := range list {

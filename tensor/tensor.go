@@ -25,8 +25,9 @@ type Shape = layout.Shape
 // Layout is a shape, strides and an offset, in elements.
 type Layout = layout.Layout
 
-// Hole stands for one size of a shape that follows from the number of elements.
-const Hole = layout.Hole
+// Inferred is the size of a dimension that follows from the number of elements and the other sizes,
+// as −1 does in NumPy and PyTorch.
+const Inferred = layout.Inferred
 
 // The element types. Those from F4 on are stored and moved only.
 const (

@@ -110,7 +110,7 @@ func (t *Tensor) BroadcastTo(shape ...int) *Tensor {
 		for i, n := range to {
 			d := i - (len(to) - l.Rank())
 			switch {
-			case n != Hole:
+			case n != Inferred:
 			case d < 0:
 				return l, fmt.Errorf("%w: %v to %v: dimension %d is new and has no size to keep", ErrBroadcast, l.Shape(), Shape(shape), i)
 			default:
@@ -158,7 +158,7 @@ func (t *Tensor) Diagonal(offset, a, b int) *Tensor {
 }
 
 // Reshape gives the elements, in row-major order, another shape, of which one size may
-// be a [Hole]. It is a view where strides allow, and else a copy.
+// be [Inferred]. It is a view where strides allow, and else a copy.
 func (t *Tensor) Reshape(shape ...int) *Tensor {
 	const op = "reshape"
 	if bad := firstOf(op, t); bad != nil {

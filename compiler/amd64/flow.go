@@ -64,7 +64,7 @@ func (e *emitter) prepareParams(i int) {
 }
 
 // behindLoop reports whether lanes come to the block at i out of a loop that they
-// leave one by one: in turns in which none does the code for it is skipped.
+// leave one by one: in iterations in which none does the code for it is skipped.
 func (e *emitter) behindLoop(i int) bool {
 	for _, in := range e.Blocks[i].In {
 		if e.LeavesDivergent(in.From, i) {
@@ -247,7 +247,7 @@ func (e *emitter) part(i int) error {
 		} else {
 			e.maskAndNot(m, all, cond)
 		}
-		// Few turns of a loop are the last of a lane: what leaves is skipped if none does.
+		// Few iterations of a loop are the last of a lane: what leaves is skipped if none does.
 		skip, guarded := e.newLabel(), e.LeavesDivergent(i, e.Layout.Pos[b.Block.Term.Succs[s].To.ID])
 		if guarded {
 			e.jumpIfEmpty(m, skip)

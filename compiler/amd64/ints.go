@@ -263,7 +263,7 @@ func (c *code) once(r asm.Reg, kind bool, make func() [2]asm.Reg) [2]asm.Reg {
 // dot4VNNI does it where there is an instruction, which multiplies unsigned bytes with
 // signed ones. Bytes with their top bit inverted are 128 more, or less, and have the
 // other kind of sign; what that adds to the products is 128 times the other operand,
-// and is subtracted. z is added last: in loops it is what the next turn waits for.
+// and is subtracted. z is added last: in loops it is what the next iteration waits for.
 func (c *code) dot4VNNI(t *ir.Type, x, y, z asm.Reg) asm.Reg {
 	dot := func(unsigned, signed asm.Reg) asm.Reg {
 		r := c.zero()

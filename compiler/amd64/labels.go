@@ -59,7 +59,7 @@ func (c *code) resolve() error {
 	}
 	c.thread()
 	c.dropUnreached()
-	c.turn()
+	c.rotateLoops()
 	for n, b := range c.f.Blocks {
 		b.Insts = c.invert(b.Insts, n)
 	}
@@ -91,14 +91,12 @@ func (c *code) dropUnreached() {
 	}
 }
 
-// turnLimit is the length up to which what decides on another turn of a loop is done
-// at its end, too.
-const turnLimit = 6
+// rotationLimit is the length up to which the test of a loop is copied to its latches.
+const rotationLimit = 6
 
-// turn replaces jumps back to where it is decided whether a loop goes on by the same
-// decision, so that each turn has one jump. What decides must write nothing that is
-// given a register.
-func (c *code) turn() {
+// rotateLoops replaces jumps back to the test of a loop by the test (loop rotation), so that each
+// iteration has one jump. The test must write nothing that is given a register.
+func (c *code) rotateLoops() {
 	for n, b := range c.f.Blocks {
 		k := len(b.Insts)
 		if k == 0 || b.Insts[k-1].Op != asm.JMP || b.Insts[k-1].Args[0].Kind != asm.LabelArg {
@@ -120,7 +118,7 @@ func (c *code) decision(at int64) ([]asm.Inst, bool) {
 	}
 	list := c.f.Blocks[at].Insts
 	k := len(list)
-	if k == 0 || k > turnLimit {
+	if k == 0 || k > rotationLimit {
 		return nil, false
 	}
 	next := asm.Inst{Op: asm.JMP, Width: 64, Args: [4]asm.Arg{asm.L(int(at) + 1)}, Pos: list[k-1].Pos}

@@ -9,61 +9,61 @@ import (
 // Checks of many indices by few comparisons. What they compare with is made of a length
 // where that is, outside of loops that only use it.
 
-// limit is something to compare the indices below a length with: the number of those with
-// room above them, or if short is set the length itself, but at most 2^31, as a vector.
+// limit is something to compare the indices below a length with: the number of those with the span
+// of a vector above them, or if short is set the length itself, but at most 2^31, as a vector.
 type limit struct {
 	n     *ir.Value
-	room  int64
+	span  int64
 	short bool
 }
 
-// maxRoom bounds how far the indices of a vector are apart, so that it fits in
+// maxSpan bounds how far the indices of a vector are apart, so that it fits in
 // instructions.
-const maxRoom = 1 << 30
+const maxSpan = 1 << 30
 
 // inRow reports whether the indices that v checks go up or down by a constant from lane
 // to lane, and their length is the same for all.
 func (e *emitter) inRow(v *ir.Value) bool {
 	s := e.Of(v.Args[0])
-	return s.Kind == analysis.AffineLanes && e.Of(v.Args[1]).Kind == analysis.UniformLanes && max(s.Step, -s.Step)*int64(e.isa.lanes()-1) < maxRoom
+	return s.Kind == analysis.AffineLanes && e.Of(v.Args[1]).Kind == analysis.UniformLanes && max(s.Step, -s.Step)*int64(e.isa.lanes()-1) < maxSpan
 }
 
-// room returns how far the least and the greatest index of a vector are apart.
-func (e *emitter) room(i *ir.Value) int64 {
+// span returns how far the least and the greatest index of a vector are apart.
+func (e *emitter) span(i *ir.Value) int64 {
 	step := e.Of(i).Step
 	return max(step, -step) * int64(e.isa.lanes()-1)
 }
 
 // boundsInRow checks indices that go up or down by a constant from lane to lane: if the
-// least is in range with room for the others so are all. Else each lane is looked at.
+// least is in range with the span above it so are all. Else each lane is looked at.
 func (e *emitter) boundsInRow(i, n *ir.Value, m asm.Reg, site int64) {
 	least := e.general64(i)
 	if e.Of(i).Step < 0 {
-		e.op(asm.LEA, 64, asm.R(asm.RAX), asm.M(least, -int32(e.room(i))))
+		e.op(asm.LEA, 64, asm.R(asm.RAX), asm.M(least, -int32(e.span(i))))
 		least = asm.RAX
 	}
-	e.unlessEachLane(asm.CondAE, least, e.limitOf(n, e.room(i)), func() { e.boundsOfLanes(i, n, m, site) })
+	e.unlessEachLane(asm.CondAE, least, e.limitOf(n, e.span(i)), func() { e.boundsOfLanes(i, n, m, site) })
 }
 
-// limitOf returns the operand for how many indices below n have room above them.
-func (e *emitter) limitOf(n *ir.Value, room int64) asm.Arg {
+// limitOf returns the operand for how many indices below n have the span above them.
+func (e *emitter) limitOf(n *ir.Value, span int64) asm.Arg {
 	if n.Op == ir.OpConst {
-		if lim := max(int64(n.Imm)-room, 0); lim == int64(int32(lim)) {
+		if lim := max(int64(n.Imm)-span, 0); lim == int64(int32(lim)) {
 			return asm.I(lim)
 		}
 	}
-	if r := e.limits[limit{n: n, room: room}]; r != 0 {
+	if r := e.limits[limit{n: n, span: span}]; r != 0 {
 		return asm.R(r)
 	}
 	r := e.gpr()
-	e.newLimit(r, n, room)
+	e.newLimit(r, n, span)
 	return asm.R(r)
 }
 
-func (e *emitter) newLimit(r asm.Reg, n *ir.Value, room int64) {
+func (e *emitter) newLimit(r asm.Reg, n *ir.Value, span int64) {
 	e.op(asm.MOV, 32, asm.R(asm.RCX), asm.I(0))
 	e.op(asm.MOV, 64, asm.R(r), e.source64(n))
-	e.op(asm.SUB, 64, asm.R(r), asm.I(room))
+	e.op(asm.SUB, 64, asm.R(r), asm.I(span))
 	e.cmov(asm.CondL, r, asm.RCX)
 }
 
@@ -119,7 +119,7 @@ func (e *emitter) findLimits() {
 			l := limit{n: v.Args[1]}
 			switch {
 			case e.inRow(v):
-				l.room = e.room(v.Args[0])
+				l.span = e.span(v.Args[0])
 			case e.isShort(v):
 				l.short = true
 			default:
@@ -142,6 +142,6 @@ func (e *emitter) makeLimits(n *ir.Value) {
 			continue
 		}
 		e.limits[l] = e.gpr()
-		e.newLimit(e.limits[l], n, l.room)
+		e.newLimit(e.limits[l], n, l.span)
 	}
 }

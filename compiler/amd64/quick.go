@@ -29,7 +29,7 @@ func (e *emitter) findQuick(i int) {
 		}
 	}
 	if !e.OnlyFrom(i, t.Succ) { // who goes there skips something
-		t = t.Turned()
+		t = t.Negated()
 	}
 	e.quick[b.Block.Term.Args[0]] = t
 }

@@ -27,13 +27,13 @@ func (a *Lanes) TestAt(b *ir.Block) (t LaneTest) {
 	}
 	t = LaneTest{X: x, N: y, Op: op, OK: true}
 	if op == ir.OpGe || op == ir.OpGt {
-		return t.Turned()
+		return t.Negated()
 	}
 	return t
 }
 
-// Turned returns the test of the vectors that take the other side.
-func (t LaneTest) Turned() LaneTest {
+// Negated returns the test of the vectors that go to the other successor.
+func (t LaneTest) Negated() LaneTest {
 	t.Succ, t.Op = 1-t.Succ, Inverse[t.Op]
 	return t
 }

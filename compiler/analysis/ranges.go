@@ -47,7 +47,8 @@ const (
 	MaxLen     = 1 << 56 // elements of a slice: addresses have 57 bits at most
 )
 
-// mostSteps bounds the additions to a counter in one turn of an unrolled loop that are followed.
+// mostSteps bounds the additions to a counter that are followed in one iteration of an unrolled
+// loop.
 const mostSteps = 8
 
 var Int32 = Interval{math.MinInt32, math.MaxInt32}
@@ -514,7 +515,7 @@ func (r *Ranges) onEdge(v *ir.Value, e Edge, x Interval) Interval {
 const maxTries = 48
 
 // suppose looks for a range of 32 bits that header parameter i of l enters with
-// and that no turn of the loop leaves, given that the turn began in it.
+// and that no iteration of the loop leaves, given that it began in it.
 func (r *Ranges) suppose(p *ir.Value, i int, l *Loop) (Interval, bool) {
 	x := r.incoming(i, l.Entries, typeRange(p.Type))
 	for _, y := range []Interval{{0, math.MaxInt32}, {0, math.MaxUint32}, Int32} {

@@ -31,7 +31,7 @@ func (x warpBits) join(y warpBits) warpBits {
 	return warpBits{max(x.vary, y.vary), min(x.zeros, y.zeros)}
 }
 
-// worsen records what is known of v: less with each turn.
+// worsen records what is known of v: less with each iteration.
 func (u *uniformity) worsen(v *ir.Value, to warpBits) {
 	if to = u.bits[v.ID].join(to); to != u.bits[v.ID] {
 		u.bits[v.ID], u.changed = to, true

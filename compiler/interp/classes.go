@@ -27,7 +27,7 @@ type classes struct {
 	join     []bool  // by position: lanes that parted may meet here
 	parted   []bool  // by position: ends in a varying branch
 	diverges []bool  // by loop: lanes may leave in different iterations
-	label    []int   // for markJoins: all noWay between calls
+	label    []int   // for markJoins: all noLabel between calls
 	changed  bool
 }
 
@@ -237,10 +237,10 @@ func (c *classes) markJoins(at int) {
 		again = false
 		for x := first; x <= last; x++ {
 			got := w.incoming(x)
-			if got == noWay || got == w.label[x] {
+			if got == noLabel || got == w.label[x] {
 				continue
 			}
-			if got == ownWay(x) {
+			if got == ownLabel(x) {
 				c.join[x] = true
 			}
 			w.label[x] = got
@@ -273,17 +273,17 @@ type ways struct {
 	label        []int
 }
 
-const noWay = 0 // 1 and 2 are the two edges of the branch
+const noLabel = 0 // 1 and 2 are the two edges of the branch
 
-func ownWay(x int) int { return x + 3 }
+func ownLabel(x int) int { return x + 3 }
 
 // incoming returns the label that the edges into x agree on, or the label of x
 // itself if they do not agree.
 func (w *ways) incoming(x int) int {
-	if w.label[x] == ownWay(x) {
-		return ownWay(x)
+	if w.label[x] == ownLabel(x) {
+		return ownLabel(x)
 	}
-	got := noWay
+	got := noLabel
 	for _, p := range w.g.preds[x] {
 		for i, e := range w.g.blocks[p].Term.Succs {
 			if w.g.at[e.To.ID] != x {
@@ -294,14 +294,14 @@ func (w *ways) incoming(x int) int {
 			case w.branch:
 				l = i + 1
 			case w.meet:
-				l = noWay
+				l = noLabel
 			}
 			switch {
-			case l == noWay || l == got:
-			case got == noWay:
+			case l == noLabel || l == got:
+			case got == noLabel:
 				got = l
 			default:
-				return ownWay(x)
+				return ownLabel(x)
 			}
 		}
 	}

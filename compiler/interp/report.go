@@ -151,7 +151,7 @@ func valueText(t *ir.Type, p unsafe.Pointer) string {
 // place names the object at the address of the access.
 func (r *report) place() string {
 	if r.s.shared {
-		return r.sharedPlace()
+		return r.sharedElement()
 	}
 	var names []string
 	f := r.w.p.g.f
@@ -172,9 +172,9 @@ func (r *report) place() string {
 	return strings.Join(names, ", that is ")
 }
 
-// sharedPlace names the element of a shared object, by the line of its declaration if
+// sharedElement names the element of a shared object, by the line of its declaration if
 // it has no name of its own.
-func (r *report) sharedPlace() string {
+func (r *report) sharedElement() string {
 	off := int(r.addr - addressOf(r.w.shared))
 	m := r.w.j.prog.module
 	for i, o := range m.Shared {

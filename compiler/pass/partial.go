@@ -7,14 +7,14 @@ import (
 
 // The budgets of partial unrolling.
 const (
-	partialCopies = 4   // bodies in a turn of the new loop
+	partialCopies = 4   // bodies in an iteration of the new loop
 	maxPartial    = 40  // instructions of a body
 	maxEven       = 256 // instructions of twice as many bodies, where no rest is left
 	maxLoads      = 4   // in a body: more are in flight together anyway
 )
 
 // partial gives small innermost loops that read memory and count up to a limit
-// a loop of several bodies a turn in front of them, as long as that many turns
+// a loop of several bodies an iteration in front of them, as long as that many iterations
 // are left; the loop itself does the rest. The loads of the bodies are then
 // in flight together, and their counting is shared.
 //
@@ -68,11 +68,11 @@ func partialLoops(f *ir.Func, small bool) (any bool) {
 type counted struct {
 	*analysis.Loop
 	cond  *ir.Value // the test
-	step  *ir.Value // added to the counter each turn
+	step  *ir.Value // added to the counter each iteration
 	stay  int       // the header's successor inside the loop
 	index int       // of the counter among the header's parameters
 	size  int
-	turns int64 // of a loop that ends with its test
+	trips int64 // of a loop that ends with its test
 	times int   // unroll factor in the source, 0 if that is left to the compiler
 }
 
@@ -120,7 +120,7 @@ func countedLoop(r *analysis.Ranges, l *analysis.Loop, times int) *counted {
 // varies reports whether v is computed in the loop.
 func (c *counted) varies(v *ir.Value) bool { return v.Block != nil && c.Has(v.Block) }
 
-// evenLoop returns l if it ends with its test and its turns are known to be a
+// evenLoop returns l if it ends with its test and its trip count is known to be a
 // multiple of the copies, else nil.
 func evenLoop(l *analysis.Loop, times int) *counted {
 	if len(l.Latches) != 1 {
@@ -146,19 +146,19 @@ func evenLoop(l *analysis.Loop, times int) *counted {
 		return nil
 	}
 	from, to, step := int64(first.Imm), int64(test.Args[1].Imm), int64(next.Args[1].Imm)
-	if turns := (to - from) / max(step, 1); step <= 0 || from < 0 || to <= from || (to-from)%step != 0 || turns%int64(c.copies()) != 0 {
+	if trips := (to - from) / max(step, 1); step <= 0 || from < 0 || to <= from || (to-from)%step != 0 || trips%int64(c.copies()) != 0 {
 		return nil
 	}
-	c.turns = (to - from) / step
+	c.trips = (to - from) / step
 	return c
 }
 
-// copies returns how many bodies a turn of the loop gets.
+// copies returns how many bodies an iteration of the loop gets.
 func (c *counted) copies() int {
 	if c.times > 0 {
 		return c.times
 	}
-	if n := 2 * partialCopies; c.turns > 0 && c.turns%int64(n) == 0 && n*c.size <= maxEven {
+	if n := 2 * partialCopies; c.trips > 0 && c.trips%int64(n) == 0 && n*c.size <= maxEven {
 		return n
 	}
 	return partialCopies

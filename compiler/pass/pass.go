@@ -139,7 +139,7 @@ var Passes = []Pass{
 	},
 	{
 		Name: "partial", Run: partial,
-		Doc: "Unrolls small loops that read memory four times, for as long as four turns are left, or eight times if that divides the turns. After unroll, which needs no rest of a loop where it applies, and when the bodies are as small as they get; before narrow, which narrows the new counters too.",
+		Doc: "Unrolls small loops that read memory four times, for as long as four iterations are left, or eight times if that divides the iterations. After unroll, which needs no rest of a loop where it applies, and when the bodies are as small as they get; before narrow, which narrows the new counters too.",
 	},
 	{
 		Name: "converge", Required: true, Run: converge,
@@ -213,7 +213,7 @@ var Constraints = []Constraint{
 	{"strength", "fold", "decided branches are left to fold"},
 	{"inline", "target", "callees ask for the warp size too"},
 	{"target", "unroll", "the warp size bounds loops"},
-	{"unroll", "partial", "loops of few turns disappear altogether"},
+	{"unroll", "partial", "loops of few iterations disappear altogether"},
 	{"licm", "partial", "strides must stand in front of their loops"},
 	{"strength", "partial", "bodies are counted as they will be"},
 	{"partial", "narrow", "it makes counters"},

@@ -88,7 +88,7 @@ func (p *peeler) findInner(i int) laneTest {
 	if !t.OK || p.OnlyFrom(i, t.Succ) {
 		return t
 	}
-	t.LaneTest = t.Turned()
+	t.LaneTest = t.Negated()
 	t.OK = p.OnlyFrom(i, t.Succ)
 	return t
 }

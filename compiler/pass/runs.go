@@ -15,7 +15,7 @@ import (
 //	}
 //
 // All lanes of a vector go round for as long as the longest of these runs, with two gathers
-// for each byte. In front of such a loop goes one that compares four bytes a turn. A lane
+// for each byte. In front of such a loop goes one that compares four bytes an iteration. A lane
 // whose bytes differ counts the equal ones and is done; where one of the next four bytes may
 // not be looked at, the lane goes on in the loop as it was.
 
@@ -226,7 +226,7 @@ func (w *runWidener) worth(r *byteRun) bool {
 	})
 }
 
-// widen puts the loop of four bytes a turn in front of r.
+// widen puts the loop of four bytes an iteration in front of r.
 func (w *runWidener) widen(r *byteRun) {
 	h := r.loop.Header
 	head := w.f.NewBlock()

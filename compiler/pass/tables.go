@@ -20,7 +20,7 @@ func foldTables(m *ir.Module, f *ir.Func) {
 			if v.Op != ir.OpLoad {
 				continue
 			}
-			if table, at, ok := tablePlace(m, v.Args[0]); ok {
+			if table, at, ok := tableOffset(m, v.Args[0]); ok {
 				become(v, ir.OpConst, v.Type)
 				v.Imm = table.At(at, v.Type)
 			}
@@ -28,8 +28,8 @@ func foldTables(m *ir.Module, f *ir.Func) {
 	}
 }
 
-// tablePlace returns the table that p points into and the offset there, if p is a constant path.
-func tablePlace(m *ir.Module, p *ir.Value) (t *ir.Table, at int, ok bool) {
+// tableOffset returns the table that p points into and the offset there, if p is a constant path.
+func tableOffset(m *ir.Module, p *ir.Value) (t *ir.Table, at int, ok bool) {
 	for p.Type.Space == ir.Constant {
 		switch p.Op {
 		case ir.OpTable:

@@ -18,7 +18,7 @@ var Vector = []Pass{
 	},
 	{
 		Name: "runs", Run: vector(widenRuns),
-		Doc: "Compares four bytes a turn in loops that count equal ones. After lcssa, which shows that nothing else leaves them; before peel, which copies loops.",
+		Doc: "Compares four bytes an iteration in loops that count equal ones. After lcssa, which shows that nothing else leaves them; before peel, which copies loops.",
 	},
 	{
 		Name: "peel", Run: vector(peel),

@@ -95,9 +95,10 @@ func printTable(b *strings.Builder, name string, t *ir.Table) {
 	b.WriteString("};\n\n")
 }
 
-// room is how many blocks and threads a unit has room for at most (CUDA C++ programming guide,
-// technical specifications by compute capability); where there are less of later ones, the least.
-func room(t target.Target) (blocks, threads int) {
+// residency is how many blocks and threads a multiprocessor has resident at most (CUDA C++
+// programming guide, technical specifications by compute capability); where there are less of later
+// ones, the least.
+func residency(t target.Target) (blocks, threads int) {
 	switch t.CC {
 	case 70, 72, 80, 90, 100, 103:
 		return 32, 2048
@@ -108,12 +109,12 @@ func room(t target.Target) (blocks, threads int) {
 }
 
 // bounds are the directives for launch bounds. ptxas leaves out with a warning what asks for
-// more blocks than a unit has room for: they are not asked for then.
+// more resident blocks than a multiprocessor has: they are not asked for then.
 func bounds(l ir.Bounds, t target.Target) (s string) {
 	if l.Threads > 0 {
 		s = fmt.Sprintf(".maxntid %d\n", l.Threads)
 	}
-	if blocks, threads := room(t); l.Blocks > 0 && l.Blocks <= blocks && l.Blocks*l.Threads <= threads {
+	if blocks, threads := residency(t); l.Blocks > 0 && l.Blocks <= blocks && l.Blocks*l.Threads <= threads {
 		s += fmt.Sprintf(".minnctapersm %d\n", l.Blocks)
 	}
 	if l.Cluster > 1 {

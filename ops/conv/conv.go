@@ -346,7 +346,7 @@ func runTiles(s *runtime.Stream, v *convolution) error {
 	if v.window.Channels%int(c.K) != 0 {
 		return v.runTile(s, c)
 	}
-	weights, err := v.turnWeights(s)
+	weights, err := v.transposeWeights(s)
 	if err != nil {
 		return err
 	}
@@ -376,10 +376,10 @@ func (v *convolution) mergeInputs(s *runtime.Stream) error {
 	return v.PlanBatches(s)
 }
 
-// turnWeights copies the weights so that all channels of the input follow each other for
+// transposeWeights copies the weights so that all channels of the input follow each other for
 // each position of the kernel, and those of the result are contiguous. Then a tile is of
 // one position, which is looked for once.
-func (v *convolution) turnWeights(s *runtime.Stream) (ops.View, error) {
+func (v *convolution) transposeWeights(s *runtime.Stream) (ops.View, error) {
 	w, u, l := &v.window, &v.weights, v.A.Layout
 	groups := v.Batches[1].Shape()[1]
 	shape := layout.Shape{groups, w.Kernel[0], w.Kernel[1], w.Kernel[2], w.Channels, v.M}

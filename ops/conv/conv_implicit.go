@@ -49,15 +49,15 @@ func implicitTiles(c tile.Config, blocks dsl.ConstInt, warpgroups bool) ops.Stra
 // From what sizes on convolutions are products of matrices, and up to what length their sums are chains.
 // Those of a transposed convolution with strides have zeros for all positions but some.
 const (
-	leastChannels = 16
-	leastPlaces   = 64
-	longestChain  = 8192
+	minChannels  = 16
+	minDepth     = 64
+	longestChain = 8192
 )
 
 // implicit reports whether the device has matrix instructions for the type, and the convolution is large
 // enough for them.
 func (v *convolution) implicit() bool {
-	return (v.A.DType.Size() == 2 || v.TF32) && v.matrixRows > 0 && v.M >= leastChannels && v.K >= leastPlaces && v.K <= longestChain && v.whyNotImplicit() == ""
+	return (v.A.DType.Size() == 2 || v.TF32) && v.matrixRows > 0 && v.M >= minChannels && v.K >= minDepth && v.K <= longestChain && v.whyNotImplicit() == ""
 }
 
 // whyNotImplicit is why a convolution is no product of matrices for matrix instructions.
@@ -113,7 +113,7 @@ func (v *convolution) findUnit(dev *runtime.Device) {
 func (v *convolution) pointwise() bool {
 	w, ones := &v.window, [kernels.Axes]int{1, 1, 1}
 	_, joined := joinedStride(w.In[:], w.X[:])
-	return w.Kernel == ones && w.Stride == ones && w.Pad == [kernels.Axes]int{} && w.In == w.Out && joined && v.flat() && v.M >= leastChannels && v.K >= leastChannels
+	return w.Kernel == ones && w.Stride == ones && w.Pad == [kernels.Axes]int{} && w.In == w.Out && joined && v.flat() && v.M >= minChannels && v.K >= minChannels
 }
 
 // runPointwise multiplies matrices with a row for each position.

@@ -27,7 +27,7 @@ var weightGradients = ops.NewStrategies(
 	weightTiles(tile.Config{M: 64, N: 64, Down: 4, Across: 1, Stages: 4}),
 	weightTiles(tile.Config{M: 128, N: 128, Down: 2, Across: 4, Stages: 3}),
 	weightTiles(tile.Config{M: 64, N: 64, Down: 2, Across: 1, Stages: 3}),
-	ops.Strategy[convolution]{Name: "convolution", Fits: ops.Always[convolution], Run: runTurned},
+	ops.Strategy[convolution]{Name: "convolution", Fits: ops.Always[convolution], Run: runExchanged},
 )
 
 // WeightStrategies lists the strategies for gradients of weights that a device can be asked for.
@@ -52,7 +52,7 @@ const leastPositions = 1024
 // fillsWeights reports whether a configuration has few columns and few zeros that count nothing.
 func (v *convolution) fillsWeights(c tile.Config) bool {
 	size := v.A.DType.Size()
-	if size != 2 || v.matrixRows == 0 || v.M < leastChannels || v.K < leastPlaces || v.positions() < leastPositions || v.whyNotImplicit() != "" {
+	if size != 2 || v.matrixRows == 0 || v.M < minChannels || v.K < minDepth || v.positions() < leastPositions || v.whyNotImplicit() != "" {
 		return false
 	}
 	if v.warpgroups != matmul.ByWarpgroups(&c) || bool(c.Bulk) && v.bestPixels() < 0 {
@@ -98,9 +98,9 @@ func WeightGradient(s *runtime.Stream, out, x, g ops.View, c Convolution) error 
 	return weightGradients.RunBy(s, c.Strategy, &v)
 }
 
-// runTurned convolves the input with the gradient, in which inputs and channels have changed places, and
-// stride and dilation too, one group after the other.
-func runTurned(s *runtime.Stream, v *convolution) (err error) {
+// runExchanged convolves the input with the gradient, in which batch and channels are exchanged,
+// and stride and dilation too, one group after the other.
+func runExchanged(s *runtime.Stream, v *convolution) (err error) {
 	c := v.given
 	turned := Convolution{Stride: c.Dilation, Dilation: c.Stride, Padding: c.Padding, Precision: c.Precision}
 	for group := range v.groups() {
@@ -110,14 +110,14 @@ func runTurned(s *runtime.Stream, v *convolution) (err error) {
 			}
 			return w
 		}
-		turn := func(w ops.View) ops.View {
+		exchange := func(w ops.View) ops.View {
 			if err == nil {
 				order := []int{1, 0, 2, 3, 4}
 				w.Layout, err = w.Layout.Permute(order[:w.Layout.Rank()]...)
 			}
 			return w
 		}
-		x, g, out := turn(part(v.B, 1, v.window.Channels)), turn(part(v.Out, 1, v.M)), turn(part(v.A, 0, v.M))
+		x, g, out := exchange(part(v.B, 1, v.window.Channels)), exchange(part(v.Out, 1, v.M)), exchange(part(v.A, 0, v.M))
 		if err != nil {
 			return err
 		}

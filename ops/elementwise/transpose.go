@@ -12,13 +12,13 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-var turn = ops.NewGeneric("transpose", kernels.Transpose[ops.T])
+var transpose = ops.NewGeneric("transpose", kernels.Transpose[ops.T])
 
 const (
-	leastTurned = 16 // rows and columns from which tiles pay
+	minTransposed = 16 // rows and columns from which tiles pay
 )
 
-// tiles finds out whether a copy turns matrices: the result has the elements of one
+// tiles finds out whether a copy transposes matrices: the result has the elements of one
 // dimension contiguous, and x those of another.
 func tiles(out, x layout.Layout) (w kernels.Tiles, ok bool) {
 	m := layout.Merge(out, x)
@@ -27,7 +27,7 @@ func tiles(out, x layout.Layout) (w kernels.Tiles, ok bool) {
 		return w, false
 	}
 	d := slices.Index(m.Strides[1], 1)
-	if d < 1 || m.Sizes[0] < leastTurned || m.Sizes[d] < leastTurned {
+	if d < 1 || m.Sizes[0] < minTransposed || m.Sizes[d] < minTransposed {
 		return w, false
 	}
 	w = kernels.Tiles{Rows: m.Sizes[0], Cols: m.Sizes[d], XStep: m.Strides[1][0], OutStep: m.Strides[0][d]}
@@ -50,13 +50,13 @@ func tiles(out, x layout.Layout) (w kernels.Tiles, ok bool) {
 }
 
 const (
-	tileSide   = 32       // rows and columns of a tile
-	largeSide  = 64       // of matrices with more, where elements have up to 4 bytes
-	widestSide = 128      // where elements have 2 bytes, and blocks have so many threads
-	turnedBy   = 512      // for it, and
-	wideShared = 40 << 10 // bytes of shared memory
-	mostTurned = 4        // neighbours that a thread moves at once: it has so many of the smaller tiles
-	turnedLine = 128      // bytes of a line that neighbouring threads move at once
+	tileSide      = 32       // rows and columns of a tile
+	largeSide     = 64       // of matrices with more, where elements have up to 4 bytes
+	widestSide    = 128      // where elements have 2 bytes, and blocks have so many threads
+	widestThreads = 512      // for it, and
+	wideShared    = 40 << 10 // bytes of shared memory
+	maxVector     = 4        // neighbours that a thread moves at once: it has so many of the smaller tiles
+	lineBytes     = 128      // bytes of a line that neighbouring threads move at once
 )
 
 // inTiles chooses how blocks go through the tiles. It reports false if there are more rows
@@ -72,14 +72,14 @@ func inTiles(w *kernels.Tiles, info *runtime.Info, out, x ops.View) (g runtime.G
 		if size <= 4 && min(w.Rows, w.Cols) > tileSide {
 			w.Side = largeSide
 		}
-		vec := min(mostTurned, ops.VectorBytes/size)
-		for vec > 1 && !turnsVectors(w, out, x, vec) {
+		vec := min(maxVector, ops.VectorBytes/size)
+		for vec > 1 && !transposesVectors(w, out, x, vec) {
 			vec /= 2
 		}
-		lanes := min(turnedLine/(size*vec), int(w.Side)/vec)
+		lanes := min(lineBytes/(size*vec), int(w.Side)/vec)
 		threads := ops.MaxThreads
-		if size == 2 && vec == mostTurned && min(w.Rows, w.Cols) >= widestSide && info.MaxThreads >= turnedBy && info.SharedPerBlock >= wideShared {
-			w.Side, threads = widestSide, turnedBy
+		if size == 2 && vec == maxVector && min(w.Rows, w.Cols) >= widestSide && info.MaxThreads >= widestThreads && info.SharedPerBlock >= wideShared {
+			w.Side, threads = widestSide, widestThreads
 		}
 		w.Threads, w.Lanes, w.Vec = dsl.ConstInt(threads), dsl.ConstInt(lanes), dsl.ConstInt(vec)
 		g.Threads = runtime.Dim3{X: threads}
@@ -89,9 +89,9 @@ func inTiles(w *kernels.Tiles, info *runtime.Info, out, x ops.View) (g runtime.G
 	return g, g.Blocks.Y <= ops.MaxGridY
 }
 
-// turnsVectors reports whether so many neighbours begin at multiples of that in all lines
+// transposesVectors reports whether so many neighbours begin at multiples of that in all lines
 // of both operands.
-func turnsVectors(w *kernels.Tiles, out, x ops.View, vec int) bool {
+func transposesVectors(w *kernels.Tiles, out, x ops.View, vec int) bool {
 	if w.XStep%vec != 0 || w.OutStep%vec != 0 {
 		return false
 	}
@@ -111,5 +111,5 @@ func turnsVectors(w *kernels.Tiles, out, x ops.View, vec int) bool {
 // transposed copies by tiles; the types of both are the same.
 func transposed(s *runtime.Stream, out, x ops.View, w *kernels.Tiles, g runtime.Grid) error {
 	o, i := out.Header(), x.Header()
-	return turn.Launch(s, ops.TypeArgs{T: out.DType}, g, ops.SliceArg(out.DType, &o), ops.SliceArg(x.DType, &i), *w)
+	return transpose.Launch(s, ops.TypeArgs{T: out.DType}, g, ops.SliceArg(out.DType, &o), ops.SliceArg(x.DType, &i), *w)
 }

@@ -312,8 +312,8 @@ func (l Layout) Diagonal(offset, a, b int) (Layout, error) {
 	return build(s, stride, at), nil
 }
 
-// Reshape gives the same elements in the same order another shape, which may have a
-// hole. It reports false if no strides do that without a copy.
+// Reshape gives the same elements in the same order another shape, of which one
+// dimension may be [Inferred]. It reports false if no strides do that without a copy.
 func (l Layout) Reshape(s Shape) (Layout, bool, error) {
 	s, err := s.Fill(l.Count())
 	if err != nil {

@@ -78,18 +78,18 @@ func (s Shape) String() string {
 	return b.String()
 }
 
-// Hole stands for one size of a shape that follows from the number of elements.
-const Hole = -1
+// Inferred is the size of a dimension that follows from the number of elements and the other sizes.
+const Inferred = -1
 
-// Fill returns the shape with its hole filled, so that it has n elements.
+// Fill returns the shape with its inferred dimension, if it has one, so that it has n elements.
 func (s Shape) Fill(n int) (Shape, error) {
-	hole, rest := -1, 1
+	inferred, rest := -1, 1
 	for i, d := range s {
 		switch {
-		case d == Hole && hole >= 0:
-			return nil, fmt.Errorf("%w: %v has more than one hole", ErrShape, s)
-		case d == Hole:
-			hole = i
+		case d == Inferred && inferred >= 0:
+			return nil, fmt.Errorf("%w: %v has more than one inferred dimension", ErrShape, s)
+		case d == Inferred:
+			inferred = i
 		case d < 0:
 			return nil, fmt.Errorf("%w: size %d of dimension %d in %v is negative", ErrShape, d, i, s)
 		case d > 0 && rest > math.MaxInt/d:
@@ -99,13 +99,13 @@ func (s Shape) Fill(n int) (Shape, error) {
 		}
 	}
 	switch {
-	case hole < 0 && rest != n, hole >= 0 && (rest == 0 || n%rest != 0):
+	case inferred < 0 && rest != n, inferred >= 0 && (rest == 0 || n%rest != 0):
 		return nil, fmt.Errorf("%w: cannot reshape a tensor of %d elements to %v", ErrShape, n, s)
-	case hole < 0:
+	case inferred < 0:
 		return s, nil
 	}
 	s = slices.Clone(s)
-	s[hole] = n / rest
+	s[inferred] = n / rest
 	return s, nil
 }
 

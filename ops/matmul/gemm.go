@@ -115,7 +115,7 @@ type Problem struct {
 	Precision  Precision
 	splits     bool          // factors are parts of others, see runSplit
 	TF32       bool          // matrix instructions may read fewer bits of float32
-	Turned     bool          // warpgroups want factors along k
+	KMajor     bool          // warpgroups want factors that are contiguous along k
 	MatrixRows int           // of the device's matrix instruction for the type, 0 if it has none
 	HalfRows   int           // likewise for parts or copies of the factors in 16 bits, where those are made
 	loads      bool          // it has one that loads several fragments
@@ -307,7 +307,7 @@ var (
 // Large reports whether tiles are enough for all multiprocessors of the device to be busy for
 // some time. Numbers of 64 bits take twice the registers.
 func (p *Problem) Large(c kernels.Tile) bool {
-	return p.sum().Size() <= 4 && p.room(c) && p.blocks(&c)*2 >= p.Info.Units*3
+	return p.sum().Size() <= 4 && p.fitsShared(c) && p.blocks(&c)*2 >= p.Info.Units*3
 }
 
 // Low is large for few rows.
@@ -316,15 +316,15 @@ func (p *Problem) Low(c kernels.Tile) bool { return p.M <= int(c.M) && p.Large(c
 // Medium is the same of all types. Where tiles are few but sums are long, parts of the
 // sums make up for it.
 func (p *Problem) Medium(c kernels.Tile) bool {
-	if !p.room(c) {
+	if !p.fitsShared(c) {
 		return false
 	}
 	return p.blocks(&c)*2 >= p.Info.Units*3 || p.M >= 64 && p.N >= 64 && p.K >= 16*(p.M+p.N)
 }
 
-// room reports whether a block has the shared memory that the kernel needs, which is 32 KiB
+// fitsShared reports whether a block has the shared memory that the kernel needs, which is 32 KiB
 // on Apple's GPUs.
-func (p *Problem) room(c kernels.Tile) bool {
+func (p *Problem) fitsShared(c kernels.Tile) bool {
 	return c.Shared()*p.sum().Size() <= p.Info.SharedPerBlock
 }
 

@@ -91,7 +91,7 @@ func groupTiles(c tile.Config, least, most int, warpgroups, fills bool) ops.Stra
 			case mean < least || mean > most || !p.hasMatrix(c) || fills && p.groupTiles(&c)*4 < p.Info.Units*3:
 				return false
 			case warpgroups:
-				return p.Warpgroups && !p.turns(1) && !p.turns(2)
+				return p.Warpgroups && !p.needsKMajor(1) && !p.needsKMajor(2)
 			}
 			return true
 		},
@@ -235,7 +235,7 @@ func (p *groups) setConfig(c *tile.Config, warpgroups bool) error {
 	c.Promote = p.promotes()
 	c.A, c.AVec = p.order(1, int(c.M))
 	c.B, c.BVec = p.order(2, int(c.N))
-	if warpgroups && p.Turned && c.A+c.B > 2*tile.AlongK {
+	if warpgroups && p.KMajor && c.A+c.B > 2*tile.AlongK {
 		return fmt.Errorf("matmul: %w: warpgroups of %s take factors of %v along k only", jit.ErrUnsupported, p.Info.Name, d)
 	}
 	return nil

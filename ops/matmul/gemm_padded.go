@@ -24,11 +24,11 @@ var matrixProducts = ops.NewStrategies(slices.Concat(fewRows, matrixRows, []ops.
 
 // From what sizes on copies of factors pay, by the rates of an H200.
 const (
-	leastReuse  = 64      // rows or columns that an element of a copy is multiplied for, against single loads of them
-	leastTurned = 512     // against tiles of factors across k
-	leastSplit  = 512     // rows, columns and places along k, against fused multiply-adds
-	leastCopied = 1 << 27 // multiply-adds of a product
-	padRows     = 8       // that a thread copies at a time
+	leastReuse    = 64      // rows or columns that an element of a copy is multiplied for, against single loads of them
+	minTransposed = 512     // against tiles of factors across k
+	leastSplit    = 512     // rows, columns and places along k, against fused multiply-adds
+	leastCopied   = 1 << 27 // multiply-adds of a product
+	padRows       = 8       // that a thread copies at a time
 )
 
 // chunk is how many elements are copied to shared memory at once: those of 16 bytes.
@@ -89,7 +89,7 @@ func (p *Problem) distinct(i int) layout.Shape {
 }
 
 // copies reports whether matrix instructions take a copy of factor i better than what it is.
-func (p *Problem) copies(i int) bool { return !p.inChunks(i) || p.turns(i) }
+func (p *Problem) copies(i int) bool { return !p.inChunks(i) || p.needsKMajor(i) }
 
 // worthPadding reports whether copies of the factors that cannot be copied in chunks, or should lie
 // along k, pay: what is copied is multiplied often, and the copies are little longer than what they
@@ -103,7 +103,7 @@ func (p *Problem) worthPadding() bool {
 		if !p.copies(i) {
 			continue
 		}
-		if p.inChunks(i) && p.side(3-i).size < leastTurned {
+		if p.inChunks(i) && p.side(3-i).size < minTransposed {
 			return false
 		}
 		f := p.side(i)
@@ -162,7 +162,7 @@ func (p *Problem) withCopies(s *runtime.Stream, others *ops.Strategies[Problem],
 // their direction if they may, and begin at multiples of those of a stage.
 func (p *Problem) padFactor(s *runtime.Stream, i int, d dtype.DType) (mem *runtime.Buffer, err error) {
 	f := p.side(i)
-	across := f.along != 1 && f.across == 1 && !p.Turned
+	across := f.along != 1 && f.across == 1 && !p.KMajor
 	c := p.padding(i, across)
 	c.Width, c.Pitch = ops.RoundUp(c.Cols, 16/d.Size()), ops.RoundUp(c.Cols, tile.RowBytes/d.Size())
 	shape := p.distinct(i)

@@ -43,12 +43,13 @@ func (p *Problem) findUnit(dev *runtime.Device) {
 	p.PackedMMA = jit.MatrixShape(dev, t, dsl.MatrixPacked) > 0
 	p.Warpgroups = jit.MatrixShape(dev, t, dsl.MatrixWarpgroup) > 0
 	p.transposes = jit.MatrixShape(dev, t, dsl.MatrixTransposes) > 0
-	p.Turned = p.Warpgroups && !p.transposes
+	p.KMajor = p.Warpgroups && !p.transposes
 }
 
-// turns reports whether factor i would have to lie along k for warpgroups, and does not.
-func (p *Problem) turns(i int) bool {
-	if !p.Turned {
+// needsKMajor reports whether factor i would have to be contiguous along k for warpgroups, and is
+// not.
+func (p *Problem) needsKMajor(i int) bool {
+	if !p.KMajor {
 		return false
 	}
 	order, _ := p.order(i, largestTile)

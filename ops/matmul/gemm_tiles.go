@@ -72,7 +72,7 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	}
 	c.A, c.AVec = p.order(1, int(c.M))
 	c.B, c.BVec = p.order(2, wide)
-	if ByWarpgroups(&c) && p.Turned && c.A+c.B > 2*tile.AlongK {
+	if ByWarpgroups(&c) && p.KMajor && c.A+c.B > 2*tile.AlongK {
 		return fmt.Errorf("matmul: %w: warpgroups of %s take factors of %v along k only", jit.ErrUnsupported, p.Info.Name, d)
 	}
 	var maps productMaps
@@ -249,7 +249,7 @@ func ByWarpgroups(c *tile.Config) bool { return c.Across == 1 && c.M == 16*c.Dow
 
 // fillsWarpgroups is fillsMatrix for such a configuration.
 func (p *Problem) fillsWarpgroups(c tile.Config) bool {
-	return p.Warpgroups && p.fillsMatrix(c) && !p.turns(1) && !p.turns(2)
+	return p.Warpgroups && p.fillsMatrix(c) && !p.needsKMajor(1) && !p.needsKMajor(2)
 }
 
 // shortSums is the length of sums up to which a block stores a large tile longer than it

@@ -213,7 +213,7 @@ func poison(d dtype.DType) dtype.Scalar {
 	return dtype.FromBits(d, 0xABABABABABABABAB)
 }
 
-// Result makes room for a result, full of poison.
+// Result allocates a result, full of poison.
 func (b *Bench) Result(t *testing.T, d dtype.DType, l layout.Layout) *Value {
 	t.Helper()
 	v := b.Value(t, d, l, func() dtype.Scalar { return poison(d) })

@@ -54,7 +54,7 @@ func (BlockQ3_K) Quantize(out []uint8, x []float32) {
 	var scales [16]float32
 	var q [256]uint8
 	for g := range 16 {
-		scales[g] = searchTurns(4, x[16*g:16*g+16], q[16*g:16*g+16])
+		scales[g] = searchCoordinates(4, x[16*g:16*g+16], q[16*g:16*g+16])
 	}
 	most := extreme(scales[:])
 	var levels [16]uint8
@@ -74,9 +74,9 @@ func (BlockQ3_K) Quantize(out []uint8, x []float32) {
 	finishQ3K(out, x, q[:], d, levels[:])
 }
 
-// searchTurns chooses integers q of -n to n-1, stored as q+n, and returns the scale with the
-// smallest error weighted by squares, after up to five rounds of changing single ones.
-func searchTurns(n int32, x []float32, q []uint8) float32 {
+// searchCoordinates chooses integers q of -n to n-1, stored as q+n, and returns the scale with the
+// smallest error weighted by squares, after up to five rounds of coordinate descent.
+func searchCoordinates(n int32, x []float32, q []uint8) float32 {
 	most := extreme(x)
 	if abs(most) < tiny {
 		clear8(q, len(x))
@@ -87,7 +87,7 @@ func searchTurns(n int32, x []float32, q []uint8) float32 {
 	roundSymmetric(n, x, q, inv)
 	for range 5 {
 		var changed bool
-		if lx, l2, changed = improveTurns(n, x, q, lx, l2); !changed {
+		if lx, l2, changed = improveCoordinates(n, x, q, lx, l2); !changed {
 			break
 		}
 	}
@@ -97,7 +97,7 @@ func searchTurns(n int32, x []float32, q []uint8) float32 {
 	return 0
 }
 
-func improveTurns(n int32, x []float32, q []uint8, lx, l2 float32) (float32, float32, bool) {
+func improveCoordinates(n int32, x []float32, q []uint8, lx, l2 float32) (float32, float32, bool) {
 	changed := false
 	for i := range x {
 		w := float32(x[i] * x[i])

@@ -110,7 +110,7 @@ func (r *reader) vocab() {
 	if r.f.Version > 0 {
 		each = 8
 	}
-	if !r.Room(r.Pos(), uint64(r.f.Params.Vocab), each, "tokens") {
+	if !r.Fits(r.Pos(), uint64(r.f.Params.Vocab), each, "tokens") {
 		return
 	}
 	for range r.f.Params.Vocab {

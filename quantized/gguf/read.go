@@ -107,8 +107,8 @@ func (r *reader) head() (tensors, keys uint64) {
 	at = r.Pos()
 	tensors = r.length("number of tensors")
 	keys = r.length("number of keys")
-	r.Room(at+int64(r.lengthSize()), keys, uint64(r.lengthSize()+4+1), "keys")
-	r.Room(at, tensors, uint64(r.lengthSize()+4+4+8), "tensors")
+	r.Fits(at+int64(r.lengthSize()), keys, uint64(r.lengthSize()+4+1), "keys")
+	r.Fits(at, tensors, uint64(r.lengthSize()+4+4+8), "tensors")
 	return tensors, keys
 }
 
@@ -135,7 +135,7 @@ func (r *reader) str(what string, most uint64) string {
 	if r.Err() == nil && n > most {
 		r.Fail(at, file.ErrFormat, "%s of %d bytes, want %d at most", what, n, most)
 	}
-	if !r.Room(at, n, 1, what) {
+	if !r.Fits(at, n, 1, what) {
 		return ""
 	}
 	return string(r.Take(int64(n), what))

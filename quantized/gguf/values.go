@@ -82,7 +82,7 @@ func (r *reader) array(of *names, depth int) Value {
 	case Array:
 		each = 4 + r.lengthSize()
 	}
-	if !r.Room(at, n, uint64(each), of.elements) {
+	if !r.Fits(at, n, uint64(each), of.elements) {
 		return Value{}
 	}
 	v := Value{typ: Array, elem: elem, bits: n}

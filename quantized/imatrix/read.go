@@ -48,7 +48,7 @@ func Read(src *file.Source) (*Matrix, error) {
 func readBinary(src *file.Source) (*Matrix, error) {
 	r, m := &binaryReader{scan.New(src)}, &Matrix{}
 	n := r.size("number of weights")
-	r.Room(0, uint64(n), 3*4, "weights")
+	r.Fits(0, uint64(n), 3*4, "weights")
 	for i := 0; i < n && r.Err() == nil; i++ {
 		at := r.Pos()
 		e, err := r.entry()

@@ -79,12 +79,12 @@ func readIndex(path string) ([]byte, error) {
 // index is what an index says.
 type index struct {
 	files   []string // in the order in which they come first
-	tensors map[string]place
+	tensors map[string]entry
 	meta    map[string]string
 }
 
-// place is the file that a tensor is in, and where the index says so.
-type place struct {
+// entry is the file that a tensor is in, and where the index says so.
+type entry struct {
 	file string
 	at   int64
 }
@@ -94,7 +94,7 @@ func parseIndex(path string, text []byte) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	ix := &index{tensors: map[string]place{}, meta: map[string]string{}}
+	ix := &index{tensors: map[string]entry{}, meta: map[string]string{}}
 	known := map[string]bool{}
 	mapped := false
 	err = s.object("the index", "", func(_ int64, key string) error {
@@ -112,7 +112,7 @@ func parseIndex(path string, text []byte) (*index, error) {
 				if !filepath.IsLocal(filepath.FromSlash(f)) {
 					return s.fault(pos, "%q is no file beside or below the index", f)
 				}
-				if ix.tensors[name] = (place{f, at}); !known[f] {
+				if ix.tensors[name] = (entry{f, at}); !known[f] {
 					known[f] = true
 					ix.files = append(ix.files, f)
 				}

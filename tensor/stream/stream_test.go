@@ -120,7 +120,7 @@ type pairs struct{ rest stream.Tensor }
 func (p *pairs) Step(x stream.Tensor) (out stream.Tensor) {
 	x = p.rest.Cat(x, 0)
 	x, p.rest = x.Split(0, x.Len(0)/2*2)
-	return x.Apply(func(x *tensor.Tensor) *tensor.Tensor { return x.Reshape(tensor.Hole, 2).Sum(1) })
+	return x.Apply(func(x *tensor.Tensor) *tensor.Tensor { return x.Reshape(tensor.Inferred, 2).Sum(1) })
 }
 
 func (p *pairs) Reset() { p.rest = stream.Tensor{} }

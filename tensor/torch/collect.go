@@ -20,12 +20,12 @@ const (
 
 // collector makes entries of the tensors in a value.
 type collector struct {
-	set   *file.Set
-	path  string // of the program, in errors
-	name  string // of the file
-	big   bool   // the byte order of storages
-	place func(*storage) (file.Blob, int64, error)
-	room  *room // for entries
+	set    *file.Set
+	path   string // of the program, in errors
+	name   string // of the file
+	big    bool   // the byte order of storages
+	place  func(*storage) (file.Blob, int64, error)
+	budget *budget // for entries
 
 	nodes, values, sizes int
 }
@@ -156,8 +156,8 @@ func (c *collector) add(name string, t *tensor) error {
 	if c.sizes += len(t.shape); c.sizes > maxSizes || c.set.Len() == maxTensors {
 		return fault(t.at, file.ErrUnsupported, "more than %d tensors, or of more than %d dimensions together; open a part by its key", maxTensors, maxSizes)
 	}
-	if !c.room.take(entryBytes + len(name) + 4*inTuple*len(t.shape)) {
-		return fault(t.at, file.ErrUnsupported, "%s", c.room)
+	if !c.budget.take(entryBytes + len(name) + 4*inTuple*len(t.shape)) {
+		return fault(t.at, file.ErrUnsupported, "%s", c.budget)
 	}
 	shape, ok1 := ints(t.shape)
 	stride, ok2 := ints(t.stride)

@@ -18,7 +18,7 @@ const legacyVersion = 1001
 // to: programs for the magic number, a version, the machine, the value, and the keys of
 // storages, and then for each key the number of elements in 8 bytes, and the elements.
 func readLegacy(src *file.Source, keys []string) (*file.Set, error) {
-	m := newMachine(src.Name(), io.NewSectionReader(src, 0, src.Size()), 0, src.Size(), roomFor(src.Size()))
+	m := newMachine(src.Name(), io.NewSectionReader(src, 0, src.Size()), 0, src.Size(), budgetFor(src.Size()))
 	number, err := m.run()
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func readLegacy(src *file.Source, keys []string) (*file.Set, error) {
 	if err := l.find(m, order); err != nil {
 		return nil, err
 	}
-	c := &collector{set: file.NewSet(src), path: src.Name(), name: src.Name(), place: l.place, room: m.room}
+	c := &collector{set: file.NewSet(src), path: src.Name(), name: src.Name(), place: l.place, budget: m.budget}
 	return c.collect(root, keys)
 }
 

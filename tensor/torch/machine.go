@@ -24,39 +24,39 @@ const (
 // file of some size: those of real models take ten times the program, which is a small part
 // of the file.
 const (
-	leastRoom = 16 << 20
-	roomTimes = 32
+	minBudget   = 16 << 20
+	budgetTimes = 32
 )
 
-// room is how many bytes values may take.
-type room struct {
+// budget is how many bytes values may take.
+type budget struct {
 	size int64 // of the file
 	left int64
 }
 
-func roomFor(size int64) *room { return &room{size, leastRoom + roomTimes*min(size, 1<<40)} }
+func budgetFor(size int64) *budget { return &budget{size, minBudget + budgetTimes*min(size, 1<<40)} }
 
-// take reports whether there is room for n bytes more.
-func (r *room) take(n int) bool {
+// take reports whether n bytes more are within the budget.
+func (r *budget) take(n int) bool {
 	r.left -= int64(n)
 	return r.left >= 0
 }
 
 // String says why there is none.
-func (r *room) String() string {
-	return fmt.Sprintf("values that take more than %d bytes of memory, and the file has %d: a short program that repeats itself; open a part by its key, or save less", leastRoom+roomTimes*r.size, r.size)
+func (r *budget) String() string {
+	return fmt.Sprintf("values that take more than %d bytes of memory, and the file has %d: a short program that repeats itself; open a part by its key, or save less", minBudget+budgetTimes*r.size, r.size)
 }
 
 // machine runs a program.
 type machine struct {
-	path  string
-	in    *bufio.Reader
-	at    int64 // in the file
-	limit int64 // where the program has to end
-	end   int64 // of the file or member
-	op    int64 // where the current operation is
-	steps int   // operations that were run
-	room  *room // for what it builds
+	path   string
+	in     *bufio.Reader
+	at     int64   // in the file
+	limit  int64   // where the program has to end
+	end    int64   // of the file or member
+	op     int64   // where the current operation is
+	steps  int     // operations that were run
+	budget *budget // for what it builds
 
 	stack []any
 	high  int   // the most values that were on it
@@ -69,8 +69,8 @@ type machine struct {
 
 // newMachine returns a machine for programs that are in the bytes of r, which begin at a
 // byte of the file and are size bytes long.
-func newMachine(path string, r io.Reader, at, size int64, room *room) *machine {
-	return &machine{path: path, in: bufio.NewReader(r), at: at, limit: at + MaxProgram, end: at + size, room: room}
+func newMachine(path string, r io.Reader, at, size int64, budget *budget) *machine {
+	return &machine{path: path, in: bufio.NewReader(r), at: at, limit: at + MaxProgram, end: at + size, budget: budget}
 }
 
 // fault is an error at the current operation.
@@ -117,8 +117,8 @@ const onStack = 40
 
 // spend counts memory of values.
 func (m *machine) spend(n int) error {
-	if !m.room.take(n) {
-		return m.fault(file.ErrUnsupported, "%s", m.room)
+	if !m.budget.take(n) {
+		return m.fault(file.ErrUnsupported, "%s", m.budget)
 	}
 	return nil
 }

@@ -69,8 +69,8 @@ func readArchive(src *file.Source, keys []string) (*file.Set, error) {
 	if pkl.Size() > MaxProgram {
 		return nil, file.Fault(src.Name(), pkl.Offset, file.ErrUnsupported, "%s has %d bytes, want %d at most", pkl.Name, pkl.Size(), MaxProgram)
 	}
-	room := roomFor(src.Size())
-	if !room.take(int(pkl.Size())) { // it is compressed
+	budget := budgetFor(src.Size())
+	if !budget.take(int(pkl.Size())) { // it is compressed
 		return nil, file.Fault(src.Name(), pkl.Offset, file.ErrUnsupported, "%s has %d bytes, in a file of %d", pkl.Name, pkl.Size(), src.Size())
 	}
 	if err := z.order(); err != nil {
@@ -82,7 +82,7 @@ func readArchive(src *file.Source, keys []string) (*file.Set, error) {
 	}
 	defer v.Release()
 	path, base := pkl.Path()
-	m := newMachine(path, bytes.NewReader(v.Bytes()), base, pkl.Size(), room)
+	m := newMachine(path, bytes.NewReader(v.Bytes()), base, pkl.Size(), budget)
 	m.storageOf = newStorage
 	root, err := m.run()
 	if err != nil {
@@ -91,7 +91,7 @@ func readArchive(src *file.Source, keys []string) (*file.Set, error) {
 	if m.at != m.end {
 		return nil, file.Fault(path, m.at, file.ErrFormat, "%d bytes behind the program", m.end-m.at)
 	}
-	c := &collector{set: file.NewSet(src), path: path, name: src.Name(), big: z.big, place: z.place, room: room}
+	c := &collector{set: file.NewSet(src), path: path, name: src.Name(), big: z.big, place: z.place, budget: budget}
 	return c.collect(root, keys)
 }
 

@@ -182,11 +182,11 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// full is a disk with room for so many bytes.
-type full struct{ room int }
+// full is a disk with so many bytes left.
+type full struct{ left int }
 
 func (f *full) Write(b []byte) (int, error) {
-	if f.room -= len(b); f.room < 0 {
+	if f.left -= len(b); f.left < 0 {
 		return 0, io.ErrShortWrite
 	}
 	return len(b), nil

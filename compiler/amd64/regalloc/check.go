@@ -103,7 +103,7 @@ type checker struct {
 	remats        []asm.Reg
 
 	base    [5]int
-	slots   []slotPlace
+	slots   []slotLocation
 	entry   []state // by block after: the state at its start, empty if not reached
 	work    []int
 	state   state
@@ -180,10 +180,10 @@ func (s state) meet(o state) (less bool) {
 	return less
 }
 
-// slotPlace is a part of the frame.
-type slotPlace struct{ off, size int32 }
+// slotLocation is a part of the frame.
+type slotLocation struct{ off, size int32 }
 
-const physPlaces = 4 * 32
+const physLocations = 4 * 32
 
 func (c *checker) run() error {
 	c.setup()
@@ -212,11 +212,11 @@ func (c *checker) setup() {
 	}
 	c.base[4] = n
 	c.findSlots()
-	c.remat0 = physPlaces + len(c.slots)
+	c.remat0 = physLocations + len(c.slots)
 	c.entry = make([]state, len(c.after.Blocks))
-	words := (n + physPlaces + 63) / 64
+	words := (n + physLocations + 63) / 64
 	c.state = state{make([][]int32, c.remat0+len(c.remats)), make([]uint64, words), make([]uint64, words)}
-	for p := range physPlaces {
+	for p := range physLocations {
 		c.state.put(p, c.base[4]+p)
 	}
 	for i, r := range c.remats {
@@ -259,7 +259,7 @@ func (c *checker) movedClass(i int, s step) asm.Class {
 
 // slot returns the location of a memory operand of the frame.
 func (c *checker) slot(arg asm.Arg, class asm.Class) int {
-	s := slotPlace{off: arg.Disp, size: 8}
+	s := slotLocation{off: arg.Disp, size: 8}
 	if class == asm.Vec {
 		s.size = int32(c.cfg.VecBytes)
 	}
@@ -268,7 +268,7 @@ func (c *checker) slot(arg asm.Arg, class asm.Class) int {
 		k = len(c.slots)
 		c.slots = append(c.slots, s)
 	}
-	return physPlaces + k
+	return physLocations + k
 }
 
 // symbol is the number of a register of the code before.
@@ -276,10 +276,10 @@ func (c *checker) symbol(r asm.Reg) int {
 	if r.IsVirtual() {
 		return c.base[r.Class()] + r.Num()
 	}
-	return c.base[4] + physPlace(r)
+	return c.base[4] + physLocation(r)
 }
 
-func physPlace(r asm.Reg) int { return int(r.Class())*32 + r.Num() }
+func physLocation(r asm.Reg) int { return int(r.Class())*32 + r.Num() }
 
 // flow brings the state to the start of a block.
 func (c *checker) flow(to int) {
@@ -321,7 +321,7 @@ func (c *checker) step(i int, s step) (ends bool, err error) {
 	}
 	switch {
 	case was == nil && s.remat >= 0:
-		c.state.held[physPlace(is.Args[0].Reg)] = c.state.held[c.remat0+int(s.remat)]
+		c.state.held[physLocation(is.Args[0].Reg)] = c.state.held[c.remat0+int(s.remat)]
 	case was == nil && !isJump(is.Op):
 		return false, c.move(is)
 	case was != nil && was.Op == asm.COPY:
@@ -382,7 +382,7 @@ func (c *checker) move(is *asm.Inst) error {
 		class = is.Args[1].Reg.Class()
 	}
 	dst, src := c.place(is.Args[0], class), c.place(is.Args[1], class)
-	if dst >= physPlaces {
+	if dst >= physLocations {
 		c.clobberSlots(dst)
 	}
 	c.state.held[dst] = c.state.held[src]
@@ -390,10 +390,10 @@ func (c *checker) move(is *asm.Inst) error {
 }
 
 func (c *checker) clobberSlots(place int) {
-	s := c.slots[place-physPlaces]
+	s := c.slots[place-physLocations]
 	for k, o := range c.slots {
 		if o.off < s.off+s.size && s.off < o.off+o.size {
-			c.state.held[physPlaces+k] = nil
+			c.state.held[physLocations+k] = nil
 		}
 	}
 }
@@ -402,7 +402,7 @@ func (c *checker) place(arg asm.Arg, class asm.Class) int {
 	if arg.Kind == asm.MemArg {
 		return c.slot(arg, class)
 	}
-	return physPlace(arg.Reg)
+	return physLocation(arg.Reg)
 }
 
 // copy executes a COPY, which may have become a move.
@@ -437,7 +437,7 @@ func (c *checker) inst(was, is *asm.Inst) error {
 		return errors.New("instruction differs")
 	}
 	if clobbers(was.Op) {
-		clear(c.state.held[:physPlaces])
+		clear(c.state.held[:physLocations])
 		return nil
 	}
 	ops := c.scratch.appendOperands(nil, was)
@@ -446,7 +446,7 @@ func (c *checker) inst(was, is *asm.Inst) error {
 		if !o.read || !o.reg.IsVirtual() && !c.allocatable(o.reg) {
 			continue
 		}
-		if p := c.operandPlace(is, o); !c.state.has(p, c.symbol(o.reg)) {
+		if p := c.operandLocation(is, o); !c.state.has(p, c.symbol(o.reg)) {
 			return fmt.Errorf("argument %d does not hold register %d of class %d", o.arg, o.reg.Num(), o.reg.Class())
 		}
 	}
@@ -476,10 +476,10 @@ func (c *checker) allocatable(r asm.Reg) bool { return slices.Contains(c.cfg.Reg
 
 // write executes the write of an operand.
 func (c *checker) write(is *asm.Inst, ops []operand, o *operand) error {
-	p := c.operandPlace(is, o)
+	p := c.operandLocation(is, o)
 	for k := range ops {
 		q := &ops[k]
-		if q.reg != o.reg && (q.write || o.early) && c.operandPlace(is, q) == p {
+		if q.reg != o.reg && (q.write || o.early) && c.operandLocation(is, q) == p {
 			return fmt.Errorf("arguments %d and %d share a register", o.arg, q.arg)
 		}
 	}
@@ -499,17 +499,17 @@ func (c *checker) keepRemat(r asm.Reg) {
 	}
 }
 
-// operandPlace returns the location that an instruction has for an operand.
-func (c *checker) operandPlace(is *asm.Inst, o *operand) int {
+// operandLocation returns the location that an instruction has for an operand.
+func (c *checker) operandLocation(is *asm.Inst, o *operand) int {
 	switch o.part {
 	case partIndex:
-		return physPlace(is.Args[o.arg].Index)
+		return physLocation(is.Args[o.arg].Index)
 	case partMask:
-		return physPlace(is.Mask)
+		return physLocation(is.Mask)
 	}
 	arg := is.Args[o.arg]
 	if arg.Kind == asm.MemArg && arg.Reg == c.cfg.Base && o.memory {
 		return c.slot(arg, o.reg.Class())
 	}
-	return physPlace(arg.Reg)
+	return physLocation(arg.Reg)
 }

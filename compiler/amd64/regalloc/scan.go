@@ -22,7 +22,7 @@ func (a *alloc) scan() error {
 		if a.tryFree(i) {
 			continue
 		}
-		if err := a.makeRoom(i); err != nil {
+		if err := a.spillOrSplit(i); err != nil {
 			return err
 		}
 	}
@@ -114,9 +114,9 @@ func (a *alloc) assign(i int32, r int16) {
 	a.active[a.class][r] = append(a.active[a.class][r], i)
 }
 
-// makeRoom gives interval i a register for a part of its life, or that of others
+// spillOrSplit gives interval i a register for a part of its life, or that of others
 // that cost less to keep in the frame, or puts i there.
-func (a *alloc) makeRoom(i int32) error {
+func (a *alloc) spillOrSplit(i int32) error {
 	now := a.ivs[i].from
 	after := now&^1 + 2 // behind the instruction
 	own, ownNext := infinite, never

@@ -84,14 +84,14 @@ func many(t *testing.T, b *opstest.Bench, n int) {
 			inPlace(t, b, d, n+i)
 			casts(t, b, d, types[(i+1)%4], n+i)
 			for _, shape := range [][3]int{{1, 64, 64}, {1, 129, 192}, {2, 100, 68}, {3, 32, 40}, {1, 70, 33}} {
-				turns(t, b, d, shape)
+				transposes(t, b, d, shape)
 			}
 		}, "%v", d)
 	}
 }
 
-// turns copies matrices that begin at multiples of 16 bytes, transposed.
-func turns(t *testing.T, b *opstest.Bench, d dtype.DType, shape [3]int) {
+// transposes copies matrices that begin at multiples of 16 bytes, transposed.
+func transposes(t *testing.T, b *opstest.Bench, d dtype.DType, shape [3]int) {
 	t.Helper()
 	n, rows, cols := shape[0], shape[1], shape[2]
 	from, err := layout.New(layout.Shape{n, cols, rows}, []int{rows * cols, 1, cols}, 16-opstest.Guard)

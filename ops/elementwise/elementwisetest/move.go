@@ -22,7 +22,7 @@ func Move(t *testing.T, b *opstest.Bench) {
 			b.Part(t, func(t *testing.T, b *opstest.Bench) { cast(t, b, from, to, b.Kind()) }, "%v to %v", from, to)
 		}
 	}
-	b.Part(t, func(t *testing.T, b *opstest.Bench) { turned(t, b) }, "Turned")
+	b.Part(t, func(t *testing.T, b *opstest.Bench) { transposed(t, b) }, "Turned")
 	for _, d := range dtype.All() {
 		if b.Has(d) {
 			b.Part(t, func(t *testing.T, b *opstest.Bench) { where(t, b, b.Ints(), d, b.Kind()) }, "Where/%v", d)
@@ -80,8 +80,8 @@ func fill(t *testing.T, b *opstest.Bench, d dtype.DType) {
 	}
 }
 
-// turned tests copies that turn matrices, of sizes about those of tiles.
-func turned(t *testing.T, b *opstest.Bench) {
+// transposed tests copies that transpose matrices, of sizes about those of tiles.
+func transposed(t *testing.T, b *opstest.Bench) {
 	t.Helper()
 	for _, d := range []dtype.DType{dtype.U8, dtype.BF16, dtype.F32, dtype.I64} {
 		for _, c := range []struct {

@@ -14,14 +14,14 @@ import (
 func randomGroups(t *testing.T, b *opstest.Bench) {
 	configurations(t, b, func(t *testing.T, b *opstest.Bench, n int) {
 		d := randomFactors(b)
-		o, form, kind, way := d, b.Rand.IntN(groupedForms), b.Kind(), drawWay(b, matmulops.GroupedStrategies())
+		o, form, kind, strategy := d, b.Rand.IntN(groupedForms), b.Kind(), drawStrategy(b, matmulops.GroupedStrategies())
 		for _, r := range results {
 			if r.factors == d && b.Has(r.out) && b.Rand.IntN(3) == 0 {
 				o = r.out
 			}
 		}
 		for range n {
-			if c := drawGroups(b.Rand); !c.check(t, b, d, o, form, kind, way) {
+			if c := drawGroups(b.Rand); !c.check(t, b, d, o, form, kind, strategy) {
 				c.check(t, b, d, o, form, kind, "")
 			}
 		}
@@ -34,12 +34,13 @@ func randomFactors(b *opstest.Bench) dtype.DType {
 	return all[b.Rand.IntN(len(all))]
 }
 
-// drawWay draws one of the strategies that a device can be asked for, or leaves it to the device.
-func drawWay(b *opstest.Bench, ways []string) string {
+// drawStrategy draws one of the strategies that a device can be asked for, or leaves it to the
+// device.
+func drawStrategy(b *opstest.Bench, strategies []string) string {
 	if b.Rand.IntN(3) > 0 {
 		return ""
 	}
-	return ways[b.Rand.IntN(len(ways))]
+	return strategies[b.Rand.IntN(len(strategies))]
 }
 
 // randomSize draws a size, of which most are small.
@@ -80,10 +81,10 @@ func randomScaled(t *testing.T, b *opstest.Bench) {
 			sc[2] = 0
 			sc[0], sc[1] = sc[0]%matmulops.ScaleBlock, sc[1]%matmulops.ScaleBlock
 		}
-		kind, way := b.Kind(), drawWay(b, matmulops.ScaledStrategies())
+		kind, strategy := b.Kind(), drawStrategy(b, matmulops.ScaledStrategies())
 		for range n {
 			size := [3]int{randomSize(b.Rand), randomSize(b.Rand) * (1 + b.Rand.IntN(3)), randomSize(b.Rand)}
-			if !scaled(t, b, c.factors, c.out, size, sc, kind, way) {
+			if !scaled(t, b, c.factors, c.out, size, sc, kind, strategy) {
 				scaled(t, b, c.factors, c.out, size, sc, kind, "")
 			}
 		}

@@ -159,9 +159,9 @@ func errorOf(got float32, want, magnitude float64) float64 {
 }
 
 // errorIn is an error in units of so many bits below the first one of a magnitude.
-func errorIn(places uint64, diff, magnitude float64) float64 {
+func errorIn(bits uint64, diff, magnitude float64) float64 {
 	const fraction = 52
-	unit := math.Float64frombits((math.Float64bits(magnitude)>>fraction - places) << fraction)
+	unit := math.Float64frombits((math.Float64bits(magnitude)>>fraction - bits) << fraction)
 	if e := math.Abs(diff) / unit; e == e {
 		return e
 	}
@@ -251,13 +251,13 @@ func (l *longSums) columns() {
 }
 
 func (l *longSums) scans() {
-	scan := func(name string, lines, n int, x ops.View, dim int, place func(line, i int) int) {
+	scan := func(name string, lines, n int, x ops.View, dim int, position func(line, i int) int) {
 		require.NoError(l.t, rows.CumSum.Run(l.s, shaped(l.to, x.Layout.Shape()...), x, dim))
 		got, largest := l.got(l.n), 0.0
 		for line := range lines {
 			var e exact
 			for i := range n {
-				at := place(line, i)
+				at := position(line, i)
 				e.add(l.at(at))
 				largest = max(largest, errorOf(got[at], e.value(), e.all))
 			}

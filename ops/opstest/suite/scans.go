@@ -18,9 +18,9 @@ func RunScans(t *testing.T, dev *runtime.Device, share opstest.Share) {
 	opstest.Run(t, dev, []opstest.Group{{Name: "Scan", Run: rowstest.Scan}}, share)
 }
 
-// RunTurns tests a scan of a row, one of columns and a sort whose blocks take numbers in the
-// order in which they begin, as they do on devices whose blocks may wait for each other.
-func RunTurns(t *testing.T, dev *runtime.Device) {
+// RunTickets tests a scan of a row, one of columns and a sort whose blocks take tickets
+// (dynamic block ids), as they do on devices whose blocks may wait for each other.
+func RunTickets(t *testing.T, dev *runtime.Device) {
 	b := opstest.NewBench(dev)
 	t.Run("Row", func(t *testing.T) {
 		rowstest.CheckScan(t, b, rows.CumSum, rowstest.Scans["cumsum"], dtype.F32, opstest.Fold{Shape: layout.Shape{33001}, Dims: []int{0}}, "dense", "dense")

@@ -32,8 +32,8 @@ type narrowScatter struct {
 	run  func(b *opstest.Bench, out, ids, src ops.View) error
 }
 
-func narrowScatterWays() (ways []narrowScatter) {
-	ways = append(ways, narrowScatter{"index_add", scatter.ScatterSum, func(b *opstest.Bench, out, ids, src ops.View) error {
+func narrowScatterStrategies() (strategies []narrowScatter) {
+	strategies = append(strategies, narrowScatter{"index_add", scatter.ScatterSum, func(b *opstest.Bench, out, ids, src ops.View) error {
 		line, err := ids.Layout.Index(1, 0)
 		if err != nil {
 			return err
@@ -42,18 +42,18 @@ func narrowScatterWays() (ways []narrowScatter) {
 		return scatter.IndexAdd(b.Stream, out, ids, src, 0)
 	}})
 	for _, by := range []*scatter.ScatterBy{scatter.ScatterSum, scatter.ScatterMean, scatter.ScatterProd} {
-		ways = append(ways, narrowScatter{by.Name(), by, func(b *opstest.Bench, out, ids, src ops.View) error {
+		strategies = append(strategies, narrowScatter{by.Name(), by, func(b *opstest.Bench, out, ids, src ops.View) error {
 			return scatter.ScatterReduce(b.Stream, by, out, ids, src, 0, true)
 		}})
 	}
-	return ways
+	return strategies
 }
 
 func narrowScatters(t *testing.T, b *opstest.Bench, d dtype.DType) {
 	t.Helper()
 	const ids, wide = 1400, 3
 	least := math.Exp2(-float64(map[dtype.DType]int{dtype.F16: 10, dtype.BF16: 7, dtype.F8E4M3: 3, dtype.F8E5M2: 2}[d]))
-	draws := map[string]func(way *scatter.ScatterBy) float64{
+	draws := map[string]func(strategy *scatter.ScatterBy) float64{
 		"ones": func(*scatter.ScatterBy) float64 { return 1 },
 		"random": func(by *scatter.ScatterBy) float64 {
 			if by == scatter.ScatterProd {
@@ -63,14 +63,14 @@ func narrowScatters(t *testing.T, b *opstest.Bench, d dtype.DType) {
 		},
 	}
 	for name, draw := range draws {
-		for _, way := range narrowScatterWays() {
+		for _, strategy := range narrowScatterStrategies() {
 			for _, places := range []int{2, 40 * ids} { // of which the latter has most without an index
-				src := b.Value(t, d, layout.Contiguous(layout.Shape{ids, wide}), func() dtype.Scalar { return dtype.FromFloat(d, draw(way.by)) })
+				src := b.Value(t, d, layout.Contiguous(layout.Shape{ids, wide}), func() dtype.Scalar { return dtype.FromFloat(d, draw(strategy.by)) })
 				out := b.Value(t, d, layout.Contiguous(layout.Shape{places, wide}), func() dtype.Scalar { return dtype.FromInt(d, 1) })
 				at, err := layout.Contiguous(layout.Shape{ids, 1}).BroadcastTo(layout.Shape{ids, wide})
 				require.NoError(t, err)
 				last := ids
-				if way.by == scatter.ScatterProd {
+				if strategy.by == scatter.ScatterProd {
 					last = 16 // factors of one position
 				}
 				id := func(i int) int {
@@ -88,11 +88,11 @@ func narrowScatters(t *testing.T, b *opstest.Bench, d dtype.DType) {
 					p := id(i/wide)*wide + i%wide
 					list[p] = append(list[p], x.Float())
 				}
-				require.NoError(t, way.run(b, out.View, index.View, src.View))
+				require.NoError(t, strategy.run(b, out.View, index.View, src.View))
 				got := b.Read(t, out)
 				for i := range wide {
-					want := Combined(way.by, list[i], 1, true)
-					require.NoError(t, opstest.Near(got[i], dtype.FromFloat(d, want), 1), "%s of %s to %d places of %v: %v", way.name, name, places, d, want)
+					want := Combined(strategy.by, list[i], 1, true)
+					require.NoError(t, opstest.Near(got[i], dtype.FromFloat(d, want), 1), "%s of %s to %d places of %v: %v", strategy.name, name, places, d, want)
 				}
 			}
 		}

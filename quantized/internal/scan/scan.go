@@ -45,9 +45,9 @@ func (r *Reader) Set(err error) {
 	}
 }
 
-// Room reports whether n things of at least so many bytes each can be in the rest of the file, and
+// Fits reports whether n things of at least so many bytes each can be in the rest of the file, and
 // fails at a byte if not.
-func (r *Reader) Room(at int64, n, each uint64, what string) bool {
+func (r *Reader) Fits(at int64, n, each uint64, what string) bool {
 	if r.err == nil && each > 0 && n > uint64(r.Left())/each {
 		r.Fail(at, file.ErrTruncated, "%d %s, and %d bytes remaining", n, what, r.Left())
 	}

@@ -32,10 +32,10 @@ func TestFields(t *testing.T) {
 	require.Nil(t, r.Take(0, "nothing"))
 }
 
-func TestRoom(t *testing.T) {
+func TestFits(t *testing.T) {
 	r := scan.New(file.FromBytes("f", make([]byte, 16)))
-	require.True(t, r.Room(0, 4, 4, "things"))
-	require.False(t, r.Room(3, 1<<62, 8, "things"))
+	require.True(t, r.Fits(0, 4, 4, "things"))
+	require.False(t, r.Fits(3, 1<<62, 8, "things"))
 	require.ErrorContains(t, r.Err(), "at byte 3: 4611686018427387904 things, and 16 bytes remaining")
 }
 

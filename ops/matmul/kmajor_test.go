@@ -32,8 +32,8 @@ func TestTurnedFactors(t *testing.T) {
 		out := b.Output(t, dtype.F32, layout.Shape{batch, m, n}, 0)
 		p, err := newProduct(b.Stream, Options{Precision: High}, out.View, x.View, y.View, ops.View{})
 		require.NoError(t, err)
-		p.Turned = true
-		require.True(t, p.turns(1) && p.turns(2))
+		p.KMajor = true
+		require.True(t, p.needsKMajor(1) && p.needsKMajor(2))
 		require.NoError(t, runPadded(b.Stream, p))
 		for i, got := range b.Read(t, out) {
 			z, row, col := i/(m*n), i/n%m, i%n
