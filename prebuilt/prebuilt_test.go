@@ -15,6 +15,7 @@ import (
 	"github.com/gokiln/kiln/cache/bundle"
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/jit/record"
 	"github.com/gokiln/kiln/prebuilt/commonops"
@@ -52,7 +53,7 @@ func TestMain(m *testing.M) {
 		os.Unsetenv(name)
 	}
 	os.Setenv("KILN_CACHE_DIR", filepath.Join(dir, "cache"))
-	code := m.Run()
+	code := tooltest.Run(m)
 	os.RemoveAll(dir)
 	os.Exit(code)
 }

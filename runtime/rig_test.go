@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/internal/devlog"
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/runtime/internal/cpu"
 	"github.com/gokiln/kiln/runtime/internal/cuda"
 	"github.com/gokiln/kiln/runtime/internal/cudatest"
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(faultChild) != "" {
 		faultInChild() // does not return
 	}
-	code := m.Run()
+	code := tooltest.Run(m)
 	cudatest.Clean()
 	hip.Clean()
 	hipcuda.Clean()

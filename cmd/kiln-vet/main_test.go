@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/gokiln/kiln/internal/tooltest"
 )
+
+func TestMain(m *testing.M) { os.Exit(tooltest.Run(m)) }
 
 const data = "../../compiler/analyzer/testdata/"
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -40,7 +41,7 @@ func TestMain(m *testing.M) {
 		fmt.Println(time.Since(start).Nanoseconds())
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(tooltest.Run(m))
 }
 
 // cold runs this binary anew and returns the time of its first compilation.

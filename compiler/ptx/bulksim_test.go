@@ -116,7 +116,7 @@ func (p *simProgram) bulkLoad(ops []simOperand, multicast bool, elements func(t 
 				bytes := each(func(mem []byte, off int) {
 					clear(b.shared[to+off : to+off+size])
 					copy(b.shared[to+off:], mem)
-					delete(b.dirty, to+off)
+					b.dirty[to+off] = false
 				}, to)
 				b.complete(bar, -bytes, 0)
 			}

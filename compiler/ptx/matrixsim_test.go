@@ -101,7 +101,7 @@ func simFloat(t *ir.Type, b uint64) float64 {
 }
 
 // elements returns those of a list of registers of a thread.
-func (o simOperand) elements(t *simThread, typ *ir.Type) (out []uint64) {
+func (o *simOperand) elements(t *simThread, typ *ir.Type) (out []uint64) {
 	per := max(1, 4/typ.Size())
 	for _, r := range o.pair {
 		w := r.get(t)
@@ -278,8 +278,7 @@ func (b *simBlock) group(in *simInst, threads []*simThread) {
 			state.pending = state.pending[1:]
 		}
 		for _, t := range threads {
-			clear(t.inFlight)
-			clear(t.read)
+			t.unmark()
 			for _, p := range state.pending {
 				p.mark(t)
 			}
@@ -293,10 +292,10 @@ func (b *simBlock) group(in *simInst, threads []*simThread) {
 // mark says that the product has begun to read and write registers of a thread.
 func (p *simProduct) mark(t *simThread) {
 	for _, r := range p.in.ops[0].pair {
-		t.inFlight[r.reg] = true
+		t.mark(r.reg, simInFlight)
 	}
 	for _, r := range p.regs {
-		t.read[r.reg] = true
+		t.mark(r.reg, simRead)
 	}
 }
 
@@ -392,7 +391,7 @@ func (p *simProduct) read(to *simFactor, element func(i, k int) uint64) {
 // of wgmma): they are read when the product is made.
 func (p *simProduct) registers(threads []*simThread, a *simFactor) {
 	for l, t := range threads {
-		for i, x := range (simOperand{pair: p.regs}).elements(t, p.unit.elem) {
+		for i, x := range (&simOperand{pair: p.regs}).elements(t, p.unit.elem) {
 			row, k := p.unit.a(l%32/4, l%4, i)
 			a.put(16*(l/32)+row, k, p.unit.value(x))
 		}

@@ -211,9 +211,6 @@ func (t *simThread) store(space string, o simOperand, n int64, size int, v uint6
 
 // dirty notes that the thread has written shared memory.
 func (t *simThread) dirty(mem []byte) {
-	if t.block.dirty == nil {
-		t.block.dirty = map[int]bool{}
-	}
 	at := cap(t.block.shared) - cap(mem)
 	for i := range mem {
 		t.block.dirty[at+i] = true
@@ -224,7 +221,7 @@ func (t *simThread) dirty(mem []byte) {
 // clean is fence.proxy.async.
 func (t *simThread) clean() {
 	for _, at := range t.wrote {
-		delete(t.block.dirty, at)
+		t.block.dirty[at] = false
 	}
 	t.wrote = t.wrote[:0]
 }

@@ -31,6 +31,7 @@ type simProgram struct {
 	nLocal  int
 	buffers [][]byte
 	early   bool // asynchronous copies are made at once
+	at      int  // the instruction that runs, for messages
 	cluster int  // blocks
 }
 
@@ -47,10 +48,10 @@ type simThread struct {
 	p       *simProgram
 	pc      int
 	regs    []uint64
-	written []bool
+	state   []simState // of registers
 	local   []byte
 	block   *simBlock
-	special map[string]uint64
+	tid     [3]int
 	id      int
 	done    bool
 	waiting bool
@@ -58,23 +59,45 @@ type simThread struct {
 	stores  []func()    // bulk copies to global memory that may not be over
 	polled  bool        // found a phase that is not complete: others take their turn
 	copies  []func()    // begun, and in no group yet
-	// registers that products which are not over will change
-	inFlight map[int]bool
-	read     map[int]bool // by products under way
-	wrote    []int        // bytes of shared memory, since the last fence.proxy.async
-	groups   [][]func()   // of copies to be made when the thread waits for them
+	busy    []int       // registers of products under way
+	wrote   []int       // bytes of shared memory, since the last fence.proxy.async
+	groups  [][]func()  // of copies to be made when the thread waits for them
+}
+
+// simState is what a register may be used for.
+type simState uint8
+
+const (
+	simWritten  simState = 1 << iota
+	simInFlight          // a product that is not over will change it
+	simRead              // a product that is not over reads it
+)
+
+// mark adds a register to those of products under way.
+func (t *simThread) mark(reg int, s simState) {
+	t.state[reg] |= s
+	t.busy = append(t.busy, reg)
+}
+
+// unmark says that all products of the thread are over.
+func (t *simThread) unmark() {
+	for _, reg := range t.busy {
+		t.state[reg] &= simWritten
+	}
+	t.busy = t.busy[:0]
 }
 
 type simBlock struct {
-	shared []byte
-	args   []byte
+	special map[string]uint64 // registers that all threads have the same number in
+	shared  []byte
+	args    []byte
 	// blocks of its cluster, itself among them; bulk copies that may be late, and bytes that phases
 	// of barriers lack
 	cluster []*simBlock
 	ended   bool // all of its threads, and its shared memory with them
 	bulk    []func()
 	bytes   map[int]int
-	dirty   map[int]bool      // bytes of shared memory that warpgroups must not read yet
+	dirty   []bool            // bytes of shared memory that warpgroups must not read yet
 	groups  map[int]*simGroup // products of warpgroups
 	taken   map[simVisit]bool // what branches marked as uniform did
 }
@@ -149,23 +172,22 @@ func (p *simProgram) operand(s string) simOperand {
 	return o
 }
 
-func (o simOperand) get(t *simThread) uint64 {
-	if o.pair != nil {
+func (o *simOperand) get(t *simThread) uint64 {
+	if o.reg >= 0 && t.state[o.reg]&(simWritten|simInFlight) == simWritten {
+		return t.regs[o.reg]
+	}
+	switch {
+	case o.pair != nil:
 		return o.pair[0].get(t) | o.pair[1].get(t)<<32
-	}
-	if o.reg < 0 {
+	case o.reg < 0:
 		return o.imm
-	}
-	if !t.written[o.reg] {
+	case t.state[o.reg]&simWritten == 0:
 		panic("register read before it is written: " + o.text)
 	}
-	if t.inFlight[o.reg] {
-		panic("register read before the product is waited for: " + o.text)
-	}
-	return t.regs[o.reg]
+	panic("register read before the product is waited for: " + o.text)
 }
 
-func (o simOperand) set(t *simThread, v uint64) {
+func (o *simOperand) set(t *simThread, v uint64) {
 	if o.pair != nil {
 		o.pair[0].set(t, v&math.MaxUint32)
 		o.pair[1].set(t, v>>32)
@@ -174,10 +196,11 @@ func (o simOperand) set(t *simThread, v uint64) {
 	if w := t.p.width[o.reg]; w < 64 {
 		v &= 1<<w - 1
 	}
-	if t.inFlight[o.reg] || t.read[o.reg] {
+	if t.state[o.reg]&(simInFlight|simRead) != 0 {
 		panic("register written before the product is waited for: " + o.text)
 	}
-	t.regs[o.reg], t.written[o.reg] = v, true
+	t.regs[o.reg] = v
+	t.state[o.reg] |= simWritten
 }
 
 // What LLVM writes: comments behind code, and the operands of mma.sync on lines of their own.
@@ -283,8 +306,8 @@ var ordering = regexp.MustCompile(`\.(relaxed|acquire|release|acq_rel)\.(gpu|cta
 
 func (p *simProgram) decode(line string, labels map[string]int) simInst {
 	in := simInst{text: line}
-	guard := func(*simThread) bool { return true }
-	if line[0] == '@' {
+	guard, guarded := func(*simThread) bool { return true }, line[0] == '@'
+	if guarded {
 		g, rest, _ := strings.Cut(strings.ReplaceAll(line[1:], "\t", " "), " ")
 		want := uint64(1)
 		if g[0] == '!' {
@@ -360,9 +383,11 @@ func (p *simProgram) decode(line string, labels map[string]int) simInst {
 		in.group = in.mods[0]
 	default:
 		run := p.execute(in.mods, in.ops)
-		in.exec = func(t *simThread) {
-			if guard(t) {
-				run(t)
+		if in.exec = run; guarded {
+			in.exec = func(t *simThread) {
+				if guard(t) {
+					run(t)
+				}
 			}
 		}
 	}
@@ -412,12 +437,11 @@ var arith = map[string]ir.Op{
 }
 
 func evalIR(op ir.Op, t *ir.Type, args ...uint64) uint64 {
-	types := make([]*ir.Type, len(args))
+	types := [3]*ir.Type{t, t, t}
 	for i := range args {
-		types[i] = t
 		args[i] = ir.Normalize(t, args[i])
 	}
-	r, ok := ir.Eval(op, t, 0, args, types)
+	r, ok := ir.Eval(op, t, 0, args, types[:len(args)])
 	if !ok {
 		panic(fmt.Sprint("cannot evaluate ", op, t))
 	}
@@ -458,13 +482,7 @@ func (p *simProgram) execute(mods []string, ops []simOperand) func(t *simThread)
 		return copySim(mods, ops)
 	case "mov", "cvta":
 		if strings.HasPrefix(ops[1].text, "%") && ops[1].reg < 0 {
-			return func(t *simThread) {
-				v, ok := t.special[ops[1].text]
-				if !ok {
-					panic("unknown register " + ops[1].text)
-				}
-				ops[0].set(t, v)
-			}
+			return func(t *simThread) { ops[0].set(t, t.special(ops[1].text)) }
 		}
 		if p := ops[1].pair; p != nil && slices.Contains(mods, "b32") { // of halves
 			return func(t *simThread) { ops[0].set(t, p[0].get(t)&math.MaxUint16|p[1].get(t)<<16) }
@@ -493,9 +511,9 @@ func (p *simProgram) execute(mods []string, ops []simOperand) func(t *simThread)
 		w := bitsOf(typ)
 		return func(t *simThread) { ops[0].set(t, bits.Reverse64(ops[1].get(t))>>(64-w)) }
 	case "prmt", "dp4a":
-		op := map[string]ir.Op{"prmt": ir.OpPermute, "dp4a": ir.OpDot4}[mods[0]]
+		op, known := map[string]ir.Op{"prmt": ir.OpPermute, "dp4a": ir.OpDot4}[mods[0]], irType(typ)
 		return func(t *simThread) {
-			ops[0].set(t, evalIR(op, irType(typ), ops[1].get(t), ops[2].get(t), ops[3].get(t)))
+			ops[0].set(t, evalIR(op, known, ops[1].get(t), ops[2].get(t), ops[3].get(t)))
 		}
 	case "shl", "shr":
 		return shiftSim(mods, ops)
@@ -510,12 +528,13 @@ func (p *simProgram) execute(mods []string, ops []simOperand) func(t *simThread)
 	if !ok {
 		panic("unknown instruction " + strings.Join(mods, "."))
 	}
+	known := irType(typ)
 	return func(t *simThread) {
-		args := make([]uint64, len(ops)-1)
-		for i := range args {
+		var args [3]uint64
+		for i := range ops[1:] {
 			args[i] = ops[i+1].get(t)
 		}
-		ops[0].set(t, arithSim(op, mods, irType(typ), args))
+		ops[0].set(t, arithSim(op, mods, known, args[:len(ops)-1]))
 	}
 }
 
@@ -529,11 +548,11 @@ var approximate = map[string]ir.Op{
 
 func approxSim(op ir.Op, ops []simOperand) func(t *simThread) {
 	return func(t *simThread) {
-		args := make([]uint64, len(ops)-1)
-		for i := range args {
+		var args [2]uint64
+		for i := range ops[1:] {
 			args[i] = ops[i+1].get(t)
 		}
-		ops[0].set(t, evalIR(op, ir.F32, args...))
+		ops[0].set(t, evalIR(op, ir.F32, args[:len(ops)-1]...))
 	}
 }
 
@@ -588,6 +607,7 @@ func shiftSim(mods []string, ops []simOperand) func(t *simThread) {
 func compareSim(mods []string, ops []simOperand) func(t *simThread) {
 	typ := irType(mods[2])
 	names := map[string]ir.Op{"eq": ir.OpEq, "ne": ir.OpNe, "lt": ir.OpLt, "le": ir.OpLe, "gt": ir.OpGt, "ge": ir.OpGe, "neu": ir.OpNe}
+	op := names[mods[1]]
 	return func(t *simThread) {
 		a, b := ir.Normalize(typ, ops[1].get(t)), ir.Normalize(typ, ops[2].get(t))
 		nan := typ.IsFloat() && (isNaN(typ, a) || isNaN(typ, b))
@@ -599,7 +619,7 @@ func compareSim(mods []string, ops []simOperand) func(t *simThread) {
 			}
 		case nan && mods[1] == "ne": // ordered
 		default:
-			r, _ = ir.Eval(names[mods[1]], ir.Bool, 0, []uint64{a, b}, []*ir.Type{typ, typ})
+			r, _ = ir.Eval(op, ir.Bool, 0, []uint64{a, b}, []*ir.Type{typ, typ})
 		}
 		ops[0].set(t, r)
 	}

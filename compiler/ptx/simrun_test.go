@@ -3,6 +3,7 @@ package ptx
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,10 +22,9 @@ func simulate(text string, grid, block [3]int, args []byte, buffers [][]byte) er
 
 func (p *simProgram) run(grid, block [3]int, args []byte, buffers [][]byte) (err error) {
 	p.buffers = buffers
-	at := ""
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("at %q: %v", at, r)
+			err = fmt.Errorf("at %q: %v", p.code[p.at].text, r)
 		}
 	}()
 	if len(args) < p.args {
@@ -33,7 +33,7 @@ func (p *simProgram) run(grid, block [3]int, args []byte, buffers [][]byte) (err
 	for z := range grid[2] {
 		for y := range grid[1] {
 			for x := 0; x < grid[0]; x += max(p.cluster, 1) {
-				p.runCluster([3]int{x, y, z}, grid, block, args, &at)
+				p.runCluster([3]int{x, y, z}, grid, block, args)
 			}
 		}
 	}
@@ -41,7 +41,7 @@ func (p *simProgram) run(grid, block [3]int, args []byte, buffers [][]byte) (err
 }
 
 // runCluster runs the blocks of a cluster, of which the first is at index.
-func (p *simProgram) runCluster(index, grid, block [3]int, args []byte, at *string) {
+func (p *simProgram) runCluster(index, grid, block [3]int, args []byte) {
 	var blocks []*simBlock
 	var all [][]*simThread
 	var together []*simThread
@@ -56,41 +56,56 @@ func (p *simProgram) runCluster(index, grid, block [3]int, args []byte, at *stri
 	for running := 1; running > 0; {
 		running = 0
 		for i, threads := range all {
-			running += blocks[i].turn(threads, at)
+			running += blocks[i].turn(threads)
 		}
-		meet(together, at, 2)
+		meet(together, 2)
 	}
 }
 
 // newBlock makes a block and its threads.
 func (p *simProgram) newBlock(index, grid, block [3]int, args []byte) (*simBlock, []*simThread) {
-	b := &simBlock{args: args, bytes: map[int]int{}, shared: make([]byte, p.nShared)}
+	b := &simBlock{args: args, bytes: map[int]int{}, shared: make([]byte, p.nShared), dirty: make([]bool, p.nShared), special: map[string]uint64{}}
 	for i := range b.shared {
 		b.shared[i] = 0xff
 	}
+	for a, letter := range simAxes {
+		b.special["%ntid."+letter] = uint64(block[a])
+		b.special["%ctaid."+letter] = uint64(index[a])
+		b.special["%nctaid."+letter] = uint64(grid[a])
+	}
 	var threads []*simThread
 	for i := range block[0] * block[1] * block[2] {
-		t := &simThread{p: p, id: i, block: b, regs: make([]uint64, len(p.width)), written: make([]bool, len(p.width)), inFlight: map[int]bool{}, read: map[int]bool{}, local: make([]byte, p.nLocal)}
+		t := &simThread{p: p, id: i, block: b, regs: make([]uint64, len(p.width)), state: make([]simState, len(p.width)), local: make([]byte, p.nLocal)}
 		for j := range t.local {
 			t.local[j] = 0xee
 		}
-		tid := [3]int{i % block[0], i / block[0] % block[1], i / block[0] / block[1]}
-		t.special = map[string]uint64{"%laneid": uint64(i % 32)}
-		for a, letter := range []string{"x", "y", "z"} {
-			t.special["%tid."+letter] = uint64(tid[a])
-			t.special["%ntid."+letter] = uint64(block[a])
-			t.special["%ctaid."+letter] = uint64(index[a])
-			t.special["%nctaid."+letter] = uint64(grid[a])
-		}
+		t.tid = [3]int{i % block[0], i / block[0] % block[1], i / block[0] / block[1]}
 		threads = append(threads, t)
 	}
 	return b, threads
 }
 
+var simAxes = [3]string{"x", "y", "z"}
+
+// special is what a register holds that is there from the beginning.
+func (t *simThread) special(name string) uint64 {
+	if name == "%laneid" {
+		return uint64(t.id % 32)
+	}
+	if axis, ok := strings.CutPrefix(name, "%tid."); ok {
+		return uint64(t.tid[slices.Index(simAxes[:], axis)])
+	}
+	v, ok := t.block.special[name]
+	if !ok {
+		panic("unknown register " + name)
+	}
+	return v
+}
+
 // turn lets each thread run until it meets others, and returns how many have not ended.
-func (b *simBlock) turn(threads []*simThread, at *string) (running int) {
+func (b *simBlock) turn(threads []*simThread) (running int) {
 	for _, t := range threads {
-		t.step(at)
+		t.step()
 		if !t.done {
 			running++
 		} else {
@@ -98,24 +113,24 @@ func (b *simBlock) turn(threads []*simThread, at *string) (running int) {
 		}
 	}
 	for w := 0; w < len(threads); w += 32 {
-		meet(threads[w:min(w+32, len(threads))], at, 0)
+		meet(threads[w:min(w+32, len(threads))], 0)
 	}
 	for g := 0; g < len(threads); g += 128 {
-		meetGroup(b, threads[g:min(g+128, len(threads))], at)
+		meetGroup(b, threads[g:min(g+128, len(threads))])
 	}
-	meet(threads, at, 1)
+	meet(threads, 1)
 	b.ended = running == 0
 	return running
 }
 
 // step runs t until it ends or meets others.
-func (t *simThread) step(at *string) {
+func (t *simThread) step() {
 	for steps := 0; !t.done && !t.waiting; steps++ {
 		if steps > 1e6 {
 			panic("endless loop")
 		}
 		in := &t.p.code[t.pc]
-		*at = in.text
+		t.p.at = t.pc
 		if in.group != "" {
 			t.waiting = true
 			return
@@ -131,7 +146,7 @@ func (t *simThread) step(at *string) {
 
 // meet lets the threads of a warp (level 0), of the block (1) or of the cluster (2) pass the
 // instruction that they all wait at.
-func meet(threads []*simThread, at *string, level int) {
+func meet(threads []*simThread, level int) {
 	var in *simInst
 	for _, t := range threads {
 		if t.done {
@@ -140,6 +155,7 @@ func meet(threads []*simThread, at *string, level int) {
 		if !t.waiting {
 			return // it polls, and comes later
 		}
+		t.p.at = t.pc
 		here := &t.p.code[t.pc]
 		if in == nil {
 			in = here
@@ -158,7 +174,6 @@ func meet(threads []*simThread, at *string, level int) {
 	if in == nil {
 		return
 	}
-	*at = in.text
 	for _, t := range threads {
 		if t.done && level == 0 {
 			panic("a thread of the warp has ended")
@@ -186,7 +201,7 @@ func exchange(in *simInst, threads []*simThread) {
 	}
 	old := make([]simThread, len(threads))
 	for i, t := range threads {
-		old[i] = simThread{regs: append([]uint64(nil), t.regs...), written: t.written, p: t.p}
+		old[i] = simThread{regs: append([]uint64(nil), t.regs...), state: t.state, p: t.p}
 	}
 	for i, t := range threads {
 		if t.done {
@@ -202,14 +217,15 @@ func exchange(in *simInst, threads []*simThread) {
 }
 
 // meetGroup lets the threads of four warps pass an instruction of theirs that they all wait at.
-func meetGroup(b *simBlock, threads []*simThread, at *string) {
+func meetGroup(b *simBlock, threads []*simThread) {
 	for _, t := range threads {
 		if here := &t.p.code[t.pc%len(t.p.code)]; t.done || !t.waiting || here.group != "wgmma" || t.pc != threads[0].pc {
 			return
 		}
 	}
 	in := &threads[0].p.code[threads[0].pc]
-	if *at = in.text; len(threads) != 128 {
+	threads[0].p.at = threads[0].pc
+	if len(threads) != 128 {
 		panic("a warpgroup is not whole")
 	}
 	b.group(in, threads)

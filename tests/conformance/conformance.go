@@ -49,7 +49,7 @@ func RunAll(t *testing.T, dev *runtime.Device) {
 // type between them, and fewer as checked code: for devices whose compilers take long, and those
 // that differ little from others.
 func RunSome(t *testing.T, dev *runtime.Device) {
-	cases := some(Cases(dev.WarpSize()))
+	cases := Some(Cases(dev.WarpSize()))
 	run(t, dev, one(cases, 0, 3), one(cases, 0, 12))
 }
 
@@ -68,13 +68,29 @@ func RunSweep(t *testing.T, dev *runtime.Device, i, n int) {
 	}
 }
 
+// RunShare runs what n devices of one kind have between them, the i-th of them its share of the cases
+// and such as have every kernel and every type, and half as many as checked code. Where KILN_SWEEP asks
+// for sweeps it runs all.
+func RunShare(t *testing.T, dev *runtime.Device, i, n int) {
+	if tooltest.Sweeps() {
+		RunAll(t, dev)
+		return
+	}
+	cases := Cases(dev.WarpSize())
+	taken := map[int]bool{}
+	for _, c := range slices.Concat(one(cases, i, n), Some(cases)) {
+		taken[c.place] = true
+	}
+	run(t, dev, slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return !taken[c.place] }), one(cases, i, 2*n))
+}
+
 // one is the i-th of n shares of cases, by their names.
 func one(cases []Case, i, n int) []Case {
 	return slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return tooltest.Hash(c.Name)%uint64(n) != uint64(i) })
 }
 
-// some chooses cases that have every kernel and every type, whose names the cases' names have.
-func some(cases []Case) []Case {
+// Some chooses cases that have every kernel and every type, whose names the cases' names have.
+func Some(cases []Case) []Case {
 	return tooltest.Some(cases, func(c Case) string { return c.Name }, func(c Case) []string {
 		return slices.DeleteFunc(strings.Split(c.Name, "/"), func(part string) bool { return part == "" || part[0] < 'A' })
 	})

@@ -11,14 +11,17 @@ import (
 	"github.com/gokiln/kiln/tests/engine"
 )
 
-// A -short run has some of the cases.
+// Each engine has a third of the cases and such as have every kernel and every type, or all of them in
+// a sweep. A -short run has some.
 func TestCPU(t *testing.T) {
+	place := -1
 	engine.Each(t, func(t *testing.T, dev *runtime.Device) {
 		if testing.Short() {
 			conformance.RunSome(t, dev)
 			return
 		}
-		conformance.RunAll(t, dev)
+		place++
+		conformance.RunShare(t, dev, place%3, 3)
 		conformance.RunHuge(t, dev)
 		conformance.RunUnset(t, dev)
 	})

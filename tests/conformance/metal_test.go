@@ -2,7 +2,6 @@ package conformance_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,23 +16,16 @@ import (
 // lacks are refused by the compiler, with the reason; every other difference to plain
 // Go is a failure.
 func TestMetal(t *testing.T) {
+	if !tooltest.Sweeps() {
+		sim.QuickMetal(t)
+	}
 	conformance.RunSweep(t, sim.OpenMetal(t), 2, devices)
 }
 
-// Products by matrices of simdgroups, which the simulator has by the formula of MLX; half of the cases
-// where KILN_SWEEP=all does not ask for all.
+// Products by matrices of simdgroups, which the simulator has by the formula of MLX.
 func TestMetalMatrix(t *testing.T) {
-	dev := sim.OpenMetal(t)
-	t.Run("products", func(t *testing.T) {
-		for i, c := range conformance.Cases(dev.WarpSize()) {
-			if strings.Contains(c.Name, "Tiles/") && (tooltest.Whole() || i%2 == 0) && !strings.Contains(c.Name, "float64") && c.Shared <= dev.Info().SharedPerBlock {
-				t.Run(c.Name, func(t *testing.T) {
-					t.Parallel()
-					require.NoError(t, conformance.Check(dev, c))
-				})
-			}
-		}
-	})
+	sim.QuickMetal(t)
+	runProducts(t, sim.OpenMetal(t), 4)
 }
 
 // What is refused on Metal is what Metal lacks, and is the smaller part.

@@ -44,7 +44,7 @@ func run(m *testing.M) int {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-		return m.Run()
+		return tooltest.Run(m)
 	}
 	if bin, err = os.MkdirTemp("", "kiln-e2e"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -58,7 +58,7 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "building the programs: %v\n%s", err, out)
 		return 1
 	}
-	return m.Run()
+	return tooltest.Run(m)
 }
 
 // device is where the programs run: the CPU, or what KILN_DEVICE says.

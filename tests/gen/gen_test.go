@@ -16,6 +16,7 @@ import (
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/gen"
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/jit/record"
 	"github.com/gokiln/kiln/runtime"
@@ -39,7 +40,7 @@ func TestMain(m *testing.M) {
 	}
 	os.Setenv("KILN_CACHE_DIR", dir)
 	os.Setenv("KILN_RECORD", filepath.Join(dir, "record"))
-	code := m.Run()
+	code := tooltest.Run(m)
 	os.RemoveAll(dir)
 	os.Exit(code)
 }

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/gokiln/kiln/internal/dl"
+	"github.com/gokiln/kiln/internal/tooltest"
 )
 
 //go:embed testdata/*.c
@@ -69,7 +70,7 @@ func build() (dl.Lib, error) {
 
 // Main runs the tests and removes what was built for them.
 func Main(m *testing.M) {
-	code := m.Run()
+	code := tooltest.Run(m)
 	Clean()
 	os.Exit(code)
 }

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/gokiln/kiln/internal/dl"
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/tests/sim/standin"
 )
 
@@ -64,7 +65,7 @@ func buildNumber() (int, error) {
 
 // Main runs the tests and removes what was built for them.
 func Main(m *testing.M) {
-	code := m.Run()
+	code := tooltest.Run(m)
 	Clean()
 	os.Exit(code)
 }

@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/gokiln/kiln/internal/dl"
+	"github.com/gokiln/kiln/internal/tooltest"
 )
 
 //go:embed src src/fake
@@ -74,7 +75,7 @@ func compile(gcc, out, src, pattern string) error {
 
 // Main runs the tests and removes what was built for them.
 func Main(m *testing.M) {
-	code := m.Run()
+	code := tooltest.Run(m)
 	Clean()
 	os.Exit(code)
 }

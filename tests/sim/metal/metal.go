@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/gokiln/kiln/internal/dl"
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/tests/sim/hip"
 	"github.com/gokiln/kiln/tests/sim/standin"
 )
@@ -81,7 +82,7 @@ func flags() ([]string, error) {
 
 // Main runs the tests and removes what was built for them.
 func Main(m *testing.M) {
-	code := m.Run()
+	code := tooltest.Run(m)
 	Clean()
 	os.Exit(code)
 }
