@@ -31,6 +31,13 @@ type goldenFile struct {
 		Out    []string
 	}
 	Tokenizers []goldenTokenizer
+	Tiktoken   struct {
+		File     string
+		Patterns []struct {
+			Split string
+			IDs   [][]int32
+		}
+	}
 }
 
 type goldenTokenizer struct {
@@ -237,4 +244,47 @@ func checkPairs(t *testing.T, k *Tokenizer, pairs [][2]raw) {
 		require.NoError(t, json.Unmarshal(p[1], &want))
 		compare(t, want, e, a, b)
 	}
+}
+
+func TestTiktoken(t *testing.T) {
+	g := golden().Tiktoken
+	end := int32(strings.Count(g.File, "\n"))
+	for i, p := range g.Patterns {
+		require.Equal(t, p.Split, []string{PatternGPT2, PatternCL100K, PatternO200K}[i])
+		k, err := FromTiktoken(strings.NewReader(g.File), p.Split, map[string]int32{"<|endoftext|>": end})
+		require.NoError(t, err)
+		for j, s := range golden().Texts {
+			e, err := k.Encode(s, Options{SpecialTokens: true})
+			require.NoError(t, err)
+			require.Equal(t, p.IDs[j], append([]int32{}, e.IDs...), "%q", s)
+			text, err := k.Decode(e.IDs, false)
+			require.NoError(t, err)
+			require.Equal(t, string(mustRepair(s)), text)
+		}
+	}
+}
+
+func mustRepair(s string) []byte {
+	b, _ := repaired(nil, nil, s)
+	return b
+}
+
+func TestBrokenRanks(t *testing.T) {
+	for file, want := range map[string]string{
+		"": "no tokens", "YQ==": "line 1", "YQ== x": "line 1", "YQ== 0\n!! 1": "line 2",
+		"YQ== 0": "no token for byte", "YQ== 0\nYg== 0": "same id", "YQ== 99999999": "out of range",
+	} {
+		_, err := FromTiktoken(strings.NewReader(file), "a", nil)
+		require.ErrorContains(t, err, want, file)
+	}
+	for file, want := range map[string]string{
+		`{`: "tekken.json", `{"config": {"default_vocab_size": -1}}`: "config",
+		`{"vocab": [{"rank": 1}]}`:                            "vocab[0]",
+		`{"special_tokens": [{"rank": 5, "token_str": "x"}]}`: "rank 5",
+	} {
+		_, err := FromTekken(strings.NewReader(file))
+		require.ErrorContains(t, err, want, file)
+	}
+	_, err := FromTiktoken(strings.NewReader(golden().Tiktoken.File), "(", nil)
+	require.ErrorContains(t, err, "not closed")
 }

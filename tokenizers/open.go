@@ -13,7 +13,7 @@ import (
 // MaxFile is how many bytes a file may have.
 const MaxFile = 1 << 30
 
-// Open reads a tokenizer.json.
+// Open reads a tokenizer.json, or Mistral's tekken.json.
 func Open(path string) (*Tokenizer, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -37,23 +37,32 @@ type file struct {
 	PostProcessor raw               `json:"post_processor"`
 	Decoder       raw               `json:"decoder"`
 	Model         raw               `json:"model"`
+	Config        raw               `json:"config"` // of a tekken.json
 }
 
-// FromJSON reads a tokenizer.json. What the file asks for and this package
+// FromJSON reads a tokenizer.json, or what FromTekken reads. What the file asks for and this package
 // does not do is an error that wraps ErrUnsupported and names it.
 func FromJSON(r io.Reader) (*Tokenizer, error) {
-	b, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
+	b, err := readLimited(r)
 	if err != nil {
 		return nil, err
-	}
-	if len(b) > MaxFile {
-		return nil, fmt.Errorf("tokenizer.json has more than %d bytes", MaxFile)
 	}
 	var f file
 	if err := json.Unmarshal(b, &f); err != nil {
 		return nil, fmt.Errorf("tokenizer.json: %w", err)
 	}
+	if absent(f.Model) && !absent(f.Config) {
+		return FromTekken(bytes.NewReader(b))
+	}
 	return f.tokenizer()
+}
+
+func readLimited(r io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
+	if err == nil && len(b) > MaxFile {
+		err = fmt.Errorf("the file has more than %d bytes", MaxFile)
+	}
+	return b, err
 }
 
 func newTokenizer(m model) *Tokenizer {

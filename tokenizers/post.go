@@ -443,7 +443,7 @@ type Padding struct {
 }
 
 // maxPadded is how many tokens padding may make of an encoding.
-const maxPadded = 1 << 28
+const maxPadded = 1 << 22
 
 func (p *Padding) apply(list []*Encoding) error {
 	n := p.Length

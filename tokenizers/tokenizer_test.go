@@ -210,7 +210,16 @@ func FuzzJSON(f *testing.F) {
 			f.Add(string(c.JSON), "Hello <mask> wörld 你好")
 		}
 	}
-	f.Add(`{"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}}`, "a b")
+	const words = `"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}}`
+	for _, c := range golden().Normalizers {
+		f.Add(`{"normalizer": `+string(c.Config)+`, `+words, "a b")
+	}
+	for _, c := range golden().PreTokenizers {
+		f.Add(`{"pre_tokenizer": `+string(c.Config)+`, `+words, "a b")
+	}
+	for _, c := range golden().Decoders {
+		f.Add(`{"decoder": `+string(c.Config)+`, `+words, "a b")
+	}
 	f.Fuzz(func(t *testing.T, config, s string) {
 		k, err := FromJSON(strings.NewReader(config))
 		if err != nil {

@@ -1,6 +1,6 @@
 """Makes golden.json.gz: what the reference, package tokenizers of PyPI, makes of a corpus.
 
-    pip install tokenizers
+    pip install tokenizers tiktoken mistral-common
     python testdata/gen.py testdata/golden.json.gz
     python testdata/gen.py ids FOLDER     # FOLDER/*.json: ids of published tokenizers beside them
 
@@ -209,6 +209,29 @@ def all_tokenizers():
     return out
 
 
+def ranked(tokenizer):
+    """The trained byte-level tokenizer once more, as a file of tiktoken."""
+    import base64
+    import tiktoken
+    from tiktoken_ext import openai_public as public
+    vocab = json.loads(tokenizer.to_str())["model"]["vocab"]
+    alphabet = {}
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    for b in range(256):
+        alphabet[chr(b) if b in printable else chr(256 + sum(x not in printable for x in range(b)))] = b
+    tokens = sorted((i, bytes(alphabet[c] for c in t)) for t, i in vocab.items() if t != "<|endoftext|>")
+    ranks = {b: i for i, (_, b) in enumerate(tokens)}
+    out = {"file": "".join(f"{base64.b64encode(b).decode()} {i}\n" for b, i in ranks.items()), "patterns": []}
+    import re
+    source = pathlib.Path(public.__file__).read_text()
+    cl100k = re.search(r'"pat_str": r"""(.*?)"""', source).group(1)
+    o200k = "|".join(re.findall(r'r"""(.*?)"""', source[source.index("def o200k_base"):]))
+    for split in [public.r50k_pat_str, cl100k, o200k]:
+        e = tiktoken.Encoding("x", pat_str=split, mergeable_ranks=ranks, special_tokens={"<|endoftext|>": len(ranks)})
+        out["patterns"].append({"split": split, "ids": [e.encode(s, allowed_special="all") for s in TEXTS]})
+    return out
+
+
 def encoding(e):
     return {"ids": e.ids, "offsets": [x for o in e.offsets for x in o], "types": e.type_ids, "words": [-1 if w is None else w for w in e.word_ids],
             "special": e.special_tokens_mask, "mask": e.attention_mask}
@@ -239,16 +262,24 @@ def golden():
     out["normalizers"].append({"config": x, "out": [t.normalizer.normalize_str(s) for s in TEXTS]})
     for x in all_pre_tokenizers():
         out["pre_tokenizers"].append({"config": config("pre_tokenizer", x), "out": [[[w, *o] for w, o in x.pre_tokenize_str(s)] for s in TEXTS]})
-    out["tokenizers"] = [described(k, t) for k, t in all_tokenizers().items()]
+    made = all_tokenizers()
+    out["tokenizers"] = [described(k, t) for k, t in made.items()]
+    out["tiktoken"] = ranked(made["gpt2"])
     return out
 
 
 def published(folder):
     """Ids of published tokenizers, of the texts and of the files FOLDER/*.txt."""
     for path in sorted(pathlib.Path(folder).glob("*.json")):
-        t = Tokenizer.from_file(str(path))
-        rows = [t.encode(s, add_special_tokens=True).ids for s in TEXTS]
-        files = {f.name: t.encode(f.read_text(encoding="utf-8"), add_special_tokens=False).ids for f in sorted(pathlib.Path(folder).glob("*.txt"))}
+        if path.name.startswith("tekken"):
+            from mistral_common.tokens.tokenizers.tekken import Tekkenizer
+            t = Tekkenizer.from_file(path)
+            encode = lambda s, special: t.encode(s, bos=special, eos=False)
+        else:
+            t = Tokenizer.from_file(str(path))
+            encode = lambda s, special: t.encode(s, add_special_tokens=special).ids
+        rows = [encode(s, True) for s in TEXTS]
+        files = {f.name: encode(f.read_text(encoding="utf-8"), False) for f in sorted(pathlib.Path(folder).glob("*.txt"))}
         with gzip.open(str(path) + ".ids.gz", "wt") as out:
             json.dump({"rows": rows, "files": files}, out)
         print(path.name, sum(len(r) for r in rows), {k: len(v) for k, v in files.items()})

@@ -90,23 +90,27 @@ func (r ranges) fold() ranges {
 }
 
 // class is a set of code points that is quick to ask: bits of ASCII, and of
-// pages of 256 code points.
+// pages of 256 code points, or the ranges themselves if they are few.
 type class struct {
 	ascii [utf8.RuneSelf]bool
-	pages [(unicode.MaxRune + 1) >> 8]*page
+	few   ranges
+	pages []*page
 }
+
+// fewRanges is up to how many ends of ranges a class has no pages.
+const fewRanges = 6
 
 type page [4]uint64
 
 var emptyPage, fullPage = &page{}, &page{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
 
 func newClass(r ranges) *class {
-	c := &class{}
-	for i := range c.pages {
-		c.pages[i] = emptyPage
-	}
-	for i := 0; i < len(r); i += 2 {
-		c.add(r[i], r[i+1])
+	c := &class{few: r}
+	if len(r) > fewRanges {
+		c.pages = slices.Repeat([]*page{emptyPage}, (unicode.MaxRune+1)>>8)
+		for i := 0; i < len(r); i += 2 {
+			c.add(r[i], r[i+1])
+		}
 	}
 	for i := range c.ascii {
 		c.ascii[i] = c.wide(rune(i))
@@ -132,7 +136,15 @@ func (c *class) add(lo, hi rune) {
 
 // wide reports whether r, which may be ASCII, is in the set.
 func (c *class) wide(r rune) bool {
-	return c.pages[r>>8][r>>6&3]>>(r&63)&1 != 0
+	if c.pages != nil {
+		return c.pages[r>>8][r>>6&3]>>(r&63)&1 != 0
+	}
+	for i := 0; i < len(c.few); i += 2 {
+		if r >= c.few[i] && r <= c.few[i+1] {
+			return true
+		}
+	}
+	return false
 }
 
 // next returns the length of the character at the start of b if it is in the
