@@ -10,10 +10,11 @@ type Both[T dsl.Number] struct {
 }
 
 // ChainBoth computes n times the products of b.A and b.A2 with factors that tiles says, of so many
-// columns that count. start sets what the sums of the second product begin with. What f makes of the sums of the first product is multiplied, if two is true, with
-// the second factor that tiles said and added to the sums of c2, and what g makes of those of the second
-// product with the first factor, and added to the sums of c; g gets what f has made, too, and if late is
-// true changes it. Last done gets the sums of c and of c2.
+// columns that count. start sets what the sums of the second product begin with. f may change the sums
+// of the first product, and g then both. What they have made of those of the first product is
+// multiplied, if two is true, with the second factor that tiles said and added to the sums of c2, and
+// what they have made of those of the second product with the first factor, and added to the sums of c.
+// Last done gets the sums of c and of c2.
 //
 // Of describes the first products, c and c2 the second ones, as [MultiplySums] wants them, of as many
 // columns as b.K and b.K2 rounded up to whole stages. mad multiplies and adds where the device has no
@@ -21,12 +22,11 @@ type Both[T dsl.Number] struct {
 //
 // With bulk copies (of.Bulk) both A stay in shared memory, of.Stages tiles are copied ahead by one warp
 // of the block, in boxes of 128 bytes of as many rows as the tiles have, the second product is under way
-// while f works and the product with its result while g does, and other functions contain no barrier of
-// the block. What is beyond the edge of a tensor is zeros then, and tiles may have rows that
-// do not count.
-func ChainBoth[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two, late dsl.ConstBool, b Both[T], n int, mad func(a, b, c C) C, tiles func(i int) (b, b2 Factor[T], n int), start func(i int, sums2 []C), f func(i int, sums []C), g func(i int, sums, sums2 []C), done func(sums, sums2 []C)) {
+// while f works, and other functions contain no barrier of the block. What is beyond the edge of a
+// tensor is zeros then, and tiles may have rows that do not count.
+func ChainBoth[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two dsl.ConstBool, b Both[T], n int, mad func(a, b, c C) C, tiles func(i int) (b, b2 Factor[T], n int), start func(i int, sums2 []C), f func(i int, sums []C), g func(i int, sums, sums2 []C), done func(sums, sums2 []C)) {
 	if chains[T, C](t, of, of) {
-		chainBothBulk(t, of, c, c2, two, late, b, n, tiles, start, f, g, done)
+		chainBothBulk(t, of, c, c2, two, b, n, tiles, start, f, g, done)
 		return
 	}
 	sums, sums2 := dsl.LocalSlice[C](c.Sums(t)), dsl.LocalSlice[C](c2.Sums(t))
@@ -52,7 +52,7 @@ func across[T dsl.Number](f Factor[T], n int) Factor[T] {
 }
 
 // chainBothBulk is [ChainBoth] by bulk copies and warpgroup instructions.
-func chainBothBulk[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two, late dsl.ConstBool, b Both[T], n int, tiles func(i int) (b, b2 Factor[T], n int), start func(i int, sums2 []C), f func(i int, sums []C), g func(i int, sums, sums2 []C), done func(sums, sums2 []C)) {
+func chainBothBulk[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two dsl.ConstBool, b Both[T], n int, tiles func(i int) (b, b2 Factor[T], n int), start func(i int, sums2 []C), f func(i int, sums []C), g func(i int, sums, sums2 []C), done func(sums, sums2 []C)) {
 	l := links[T]{
 		xs:    dsl.SharedSlice[T](t, of.M*c.N),
 		as:    dsl.SharedSlice[T](t, of.M*c2.N),
@@ -78,7 +78,7 @@ func chainBothBulk[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two, late d
 		sums, sums2 := dsl.LocalSlice[C](c.Sums(t)), dsl.LocalSlice[C](c2.Sums(t))
 		l.there.Wait(t, 0)
 		for i := range n {
-			multiplyBoth(t, &l, sums, sums2, of, c, c2, two, late, i, start, f, g)
+			multiplyBoth(t, &l, sums, sums2, of, c, c2, two, i, n, start, f, g)
 		}
 		done(sums, sums2)
 	} else {
@@ -108,11 +108,13 @@ func copyTile[T dsl.Number](t dsl.Thread, to []T, i int, f *Factor[T], rows, wid
 	}
 }
 
-// multiplyBoth multiplies the next tile in all ways.
-func multiplyBoth[T, C dsl.Number](t dsl.Thread, l *links[T], sums, sums2 []C, of, c, c2 *Config, two, late dsl.ConstBool, i int, start func(i int, sums2 []C), f func(i int, sums []C), g func(i int, sums, sums2 []C)) {
+// multiplyBoth multiplies tile number i of n in all ways. Its last products begin when all fragments of
+// A are there: two tiles of sums and the fragments of one, beside sums of products under way, are more
+// registers than a thread has for heads of 128, and an assembler lets products wait for each other then.
+func multiplyBoth[T, C dsl.Number](t dsl.Thread, l *links[T], sums, sums2 []C, of, c, c2 *Config, two dsl.ConstBool, i, n int, start func(i int, sums2 []C), f func(i int, sums []C), g func(i int, sums, sums2 []C)) {
 	x, y := dsl.LocalSlice[C](of.Sums(t)), dsl.LocalSlice[C](of.Sums(t))
-	n := of.N / dsl.MatrixShape[T, C](t, dsl.MatrixK) * dsl.MatrixShape[T, C](t, dsl.MatrixLenA)
-	a, a2 := dsl.LocalSlice[T](n), dsl.LocalSlice[T](n)
+	size := of.N / dsl.MatrixShape[T, C](t, dsl.MatrixK) * dsl.MatrixShape[T, C](t, dsl.MatrixLenA)
+	a, a2 := dsl.LocalSlice[T](size), dsl.LocalSlice[T](size)
 	start(i, y)
 	l.fullB[l.at].Wait(t, l.parity)
 	dsl.WarpgroupFence()
@@ -122,29 +124,27 @@ func multiplyBoth[T, C dsl.Number](t dsl.Thread, l *links[T], sums, sums2 []C, o
 	dsl.WarpgroupCommit()
 	dsl.WarpgroupWait(t, 1)
 	f(i, x)
-	if two && !late {
-		takeAll(t, a2, x, of)
-		dsl.WarpgroupFence()
-		multiplyRows(t, sums2, a2, l.ds, l.at*int(of.N*c2.N), of, c2)
-		dsl.WarpgroupCommit()
-		dsl.WarpgroupWait(t, 1)
-	} else {
-		dsl.WarpgroupWait(t, 0)
+	at := l.at
+	l.next(of)
+	// A loop stands between f and the wait for the second product, as assemblers move that up to where
+	// its block begins.
+	if of.Stages > 1 && i+1 < n {
+		l.fullB[l.at].Wait(t, l.parity)
 	}
+	dsl.WarpgroupWait(t, 0)
 	g(i, x, y)
-	if two && late {
+	if two {
 		takeAll(t, a2, x, of)
 	}
 	takeAll(t, a, y, of)
 	dsl.WarpgroupFence()
-	if two && late {
-		multiplyRows(t, sums2, a2, l.ds, l.at*int(of.N*c2.N), of, c2)
+	if two {
+		multiplyRows(t, sums2, a2, l.ds, at*int(of.N*c2.N), of, c2)
 	}
-	multiplyRows(t, sums, a, l.bs, l.at*int(of.N*c.N), of, c)
+	multiplyRows(t, sums, a, l.bs, at*int(of.N*c.N), of, c)
 	dsl.WarpgroupCommit()
 	dsl.WarpgroupWait(t, 0)
-	release(t, &l.freeB[l.at])
-	l.next(of)
+	release(t, &l.freeB[at])
 }
 
 // multiplyAlong begins to multiply rows of two factors of so many elements in shared memory, and to add

@@ -288,13 +288,14 @@ func numbers(t *testing.T, text string) func(what string) int {
 	}
 }
 
-// byPTXAS assembles PTX.
+// byPTXAS assembles PTX, of which products of warpgroups are not serialised.
 func byPTXAS(t *testing.T, arch, text string) (n needs) {
 	ptxas := tooltest.Find(t, "KILN_PTXAS", "ptxas")
 	file := filepath.Join(t.TempDir(), "tiles.ptx")
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	out, err := exec.Command(ptxas, "-v", "-arch="+arch, "-o", file+".cubin", file).CombinedOutput()
 	require.NoError(t, err, "%.4000s", out)
+	require.NotContains(t, string(out), "serialized")
 	for what, to := range map[string]*int{`Used (\d+) registers`: &n.vector, `(\d+) bytes spill stores`: &n.memory} {
 		if found := regexp.MustCompile(what).FindStringSubmatch(string(out)); found != nil {
 			*to, err = strconv.Atoi(found[1])

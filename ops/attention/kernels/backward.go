@@ -178,7 +178,7 @@ func BackwardQueries[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap
 			return weight.probability(s, c-int(at[i]), masks[i]+c*p.Mask.Key, slope[i], logOf[i])
 		})
 	}
-	tile.ChainBoth(t, &cfg, &then, &ofV, false, f.Capped, both, (max(end-begin, 0)+int(cfg.N)-1)/int(cfg.N), mad, func(i int) (b, b2 tile.Factor[T], n int) {
+	tile.ChainBoth(t, &cfg, &then, &ofV, false, both, (max(end-begin, 0)+int(cfg.N)-1)/int(cfg.N), mad, func(i int) (b, b2 tile.Factor[T], n int) {
 		key := begin + i*int(cfg.N)
 		b = tile.Factor[T]{Mem: k, At: keys + key*p.K.Key, Limit: end - key, Across: p.K.Key, Along: 1, Map: kMap, Row: key, Plane: batch*p.K.Plane + head}
 		b2 = tile.Factor[T]{Mem: v, At: values + key*p.V.Key, Limit: end - key, Across: p.V.Key, Along: 1, Map: vMap, Row: key, Plane: batch*p.V.Plane + head}
@@ -258,7 +258,7 @@ func BackwardKeys[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap, v
 			return weight.probability(s, r-(query+c+p.Off), mask+(query+c)*p.Mask.Row+r*p.Mask.Key, slope, finite(log, lowest))
 		})
 	}
-	tile.ChainBoth(t, &cfg, &ofK, &ofV, true, f.Capped, both, each*(p.Rows/p.S), mad, func(i int) (b, b2 tile.Factor[T], n int) {
+	tile.ChainBoth(t, &cfg, &ofK, &ofV, true, both, each*(p.Rows/p.S), mad, func(i int) (b, b2 tile.Factor[T], n int) {
 		row, query := at(i)
 		n = min(end-query, int(cfg.N))
 		b = tile.Factor[T]{Mem: q, At: row * p.D, Limit: n, Across: p.D, Along: 1, Map: qMap, Row: row}

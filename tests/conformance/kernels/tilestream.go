@@ -10,8 +10,8 @@ import (
 // If both is true, it is 2·(x·yᵀ)·z + 3·(2·x·yᵀ − x·zᵀ − 1)·y, for k equal to d.
 //
 //kiln:kernel
-//kiln:const both=true,false late=true wide=16 cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Bulk=false cfg.Cluster=1 cfg.OutSize=0 cfg.Promote=0 then.M=16 then.N=64 then.K=16 then.Down=1 then.Across=1 then.Stages=2 then.Chunk=2 then.A=0 then.B=1 then.Bulk=false then.Cluster=1 then.OutSize=0 then.Promote=0 cfg.AVec=true cfg.BVec=true then.AVec=true then.BVec=true
-func TileStream[T dsl.Number, C dsl.Real](t dsl.Thread, xMap, yMap, zMap dsl.TensorMap, out []C, x, y, z []T, m, n, k, d int, both, late dsl.ConstBool, wide dsl.ConstInt, cfg, then tile.Config) {
+//kiln:const both=true,false wide=16 cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Bulk=false cfg.Cluster=1 cfg.OutSize=0 cfg.Promote=0 then.M=16 then.N=64 then.K=16 then.Down=1 then.Across=1 then.Stages=2 then.Chunk=2 then.A=0 then.B=1 then.Bulk=false then.Cluster=1 then.OutSize=0 then.Promote=0 cfg.AVec=true cfg.BVec=true then.AVec=true then.BVec=true
+func TileStream[T dsl.Number, C dsl.Real](t dsl.Thread, xMap, yMap, zMap dsl.TensorMap, out []C, x, y, z []T, m, n, k, d int, both dsl.ConstBool, wide dsl.ConstInt, cfg, then tile.Config) {
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	mad := func(a, b, c C) C { return a*b + c }
 	row := t.BlockX() * int(cfg.M)
@@ -24,19 +24,15 @@ func TileStream[T dsl.Number, C dsl.Real](t dsl.Thread, xMap, yMap, zMap dsl.Ten
 	}
 	if both {
 		b := tile.Both[T]{A: a, A2: a, K: k, K2: d}
-		tile.ChainBoth(t, &cfg, &then, &then, true, late, b, (n+int(cfg.N)-1)/int(cfg.N), mad, func(i int) (b, b2 tile.Factor[T], rows int) {
+		tile.ChainBoth(t, &cfg, &then, &then, true, b, (n+int(cfg.N)-1)/int(cfg.N), mad, func(i int) (b, b2 tile.Factor[T], rows int) {
 			at := i * int(cfg.N)
 			return rowsOf(y, yMap, at, k), rowsOf(z, zMap, at, d), min(n-at, int(cfg.N))
 		}, func(_ int, s2 []C) {
 			tile.Map(t, x, s2, &cfg, func(_, _ int, _ C) C { return 1 })
 		}, func(_ int, s []C) {
-			if !late {
-				tile.Map(t, x, s, &cfg, func(_, _ int, s C) C { return 2 * s })
-			}
+			tile.Map(t, x, s, &cfg, func(_, _ int, s C) C { return 4 * s })
 		}, func(_ int, s, s2 []C) {
-			if late {
-				tile.Map(t, x, s, &cfg, func(_, _ int, s C) C { return 2 * s })
-			}
+			tile.Map(t, x, s, &cfg, func(_, _ int, s C) C { return s / 2 })
 			for i := range int(cfg.Sums(t)) {
 				s2[i] = s[i] - s2[i]
 			}
