@@ -48,13 +48,7 @@ func (t Target) CopiesAsync() bool {
 
 // CASLoops reports whether atomic updates of 8 and 16 bits have to be loops around
 // compare-and-swap.
-func (t Target) CASLoops() bool {
-	switch t.Kind {
-	case PTX, CUDA, HIP, LLVM, MSL, OpenCL:
-		return true
-	}
-	return false
-}
+func (t Target) CASLoops() bool { return !t.OnCPU() }
 
 // String returns the text that [Parse] reads.
 func (t Target) String() string {

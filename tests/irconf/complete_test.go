@@ -20,6 +20,7 @@ import (
 	"github.com/gokiln/kiln/compiler/msl"
 	"github.com/gokiln/kiln/compiler/opencl"
 	"github.com/gokiln/kiln/compiler/ptx"
+	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/tests/irconf"
 )
 
@@ -111,6 +112,19 @@ var elsewhere = map[ir.Op]struct{ file, word string }{
 	ir.OpDivisor:         {"../conformance/fault.go", "integer divide by zero"},
 	ir.OpNonNil:          {"../conformance/kernels/fault.go", "*c.at"},
 	ir.OpCount:           {"../conformance/kernels/fault.go", "<<"},
+}
+
+// TestEveryKindIsEnrolled checks that targets has a row for each kind of target but that of machine
+// code for CPUs, whose operations [TestNative] runs.
+func TestEveryKindIsEnrolled(t *testing.T) {
+	want, have := map[string]bool{target.Native: true}, map[string]bool{target.Native: true}
+	for _, tgt := range target.All() {
+		want[tgt.Kind] = true
+	}
+	for _, row := range targets {
+		have[row.name] = true
+	}
+	require.Equal(t, want, have, "kinds of target, and rows of targets")
 }
 
 // TestOpTableComplete walks the table of operations. Each must have a reference
