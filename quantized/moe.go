@@ -28,7 +28,8 @@ var (
 // expert on the device, and weights dequantized for one grouped product: see
 // [tensor.Tensor.GroupedMatMul]. Nothing waits for the ids.
 //
-// The gradient with respect to x is of products with the dequantized weights, which have none.
+// The gradient with respect to x is of products with the dequantized weights, which have none. For
+// fewer products than there are experts, those of their experts alone are dequantized.
 func (q *Tensor) IndexedMoE(x, ids *tensor.Tensor) *tensor.Tensor {
 	const op = "indexed moe"
 	if err := q.Err(); err != nil {
@@ -163,6 +164,9 @@ func (q *Tensor) grouped(op string, x, ids *tensor.Tensor, transposed bool) *ten
 	if err != nil {
 		return tensor.Fail(op, err)
 	}
+	if n := ids.Count(); n < experts && n*q.shape[1]*q.shape[2] <= scratch {
+		return q.gathered(op, x, checked.Reshape(ids.Shape()...), transposed)
+	}
 	x = x.Reshape(x.Size(0)*x.Size(1), x.Size(2))
 	step := min(experts, max(1, scratch/max(1, q.shape[1]*q.shape[2])))
 	var sum *tensor.Tensor
@@ -188,6 +192,25 @@ func (q *Tensor) grouped(op string, x, ids *tensor.Tensor, transposed bool) *ten
 		}
 	}
 	return sum.Reshape(ids.Size(0), ids.Size(1), sum.Size(-1))
+}
+
+// gathered multiplies each token with the dequantized weights of its experts, which are gathered for
+// it: of fewer of them than there are experts, and of no others.
+func (q *Tensor) gathered(op string, x, ids *tensor.Tensor, transposed bool) *tensor.Tensor {
+	n, count := q.shape[1], ids.Count()
+	rows := ids.Cast(tensor.I64).Reshape(count, 1).MulScalar(float64(n)).
+		Add(tensor.Arange[int64](ids.Device(), 0, int64(n)))
+	table := &Tensor{q.of, tensor.Shape{q.shape[0] * n, q.shape[2]}, q.data, q.first}
+	w := table.Embedding(rows, x.DType()) // (count, n, k)
+	u := w
+	if !transposed {
+		u = w.T()
+	}
+	y := x.Expand(ids.Size(0), ids.Size(1), x.Size(2)).Reshape(count, 1, x.Size(2)).MatMul(u)
+	if err := w.Free(); err != nil { // when the product is done
+		return tensor.Fail(op, err)
+	}
+	return y.Reshape(ids.Size(0), ids.Size(1), y.Size(-1))
 }
 
 // checked is ids in one dimension, of type U32, with the error of those that are out of range.
