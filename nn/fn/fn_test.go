@@ -305,6 +305,39 @@ func TestSecondGradients(t *testing.T) {
 	}
 }
 
+// Gradients at infinities are the limits of the slopes, which 0 times infinity hides.
+func TestGradientsAtInfinities(t *testing.T) {
+	d := open(t)
+	inf := math.Inf(1)
+	for name, c := range map[string]struct {
+		f       func(x *tensor.Tensor) *tensor.Tensor
+		x, want []float64
+	}{
+		"quick_gelu": {fn.QuickGelu, []float64{-inf, inf}, []float64{0, 2}},
+		"swiglu":     {fn.Swiglu, []float64{-inf, 3, inf, 3, inf, -3, 1e38, 3}, []float64{0, 0, 6, inf, -6, inf, 6, 2e38}},
+		"geglu":      {fn.GeGLU, []float64{-inf, 3, inf, 3, inf, -3, -1e38, 3}, []float64{0, 0, 6, inf, -6, inf, 0, 0}},
+	} {
+		for _, dt := range []tensor.DType{tensor.F32, tensor.F64, tensor.BF16} {
+			for _, graph := range []bool{false, true} {
+				x := tensor.NewVar(tensor.From(d, c.x, len(c.x)/2, 2).Cast(dt)).Tensor()
+				y := c.f(x)
+				grads, err := y.BackwardBy(tensor.BackwardOptions{Seed: y.OnesLike().MulScalar(2), Graph: graph})
+				require.NoError(t, err)
+				got, err := grads.Of(x).Float64s()
+				require.NoError(t, err)
+				for i, want := range c.want {
+					text := []any{"%s of %s at %d of %v, graph %v", name, dt, i, c.x, graph}
+					if math.IsInf(want, 0) {
+						require.Equal(t, want, got[i], text...)
+					} else {
+						require.InDelta(t, want, got[i], 5e-3*math.Abs(want), text...)
+					}
+				}
+			}
+		}
+	}
+}
+
 // Gradients that are to have some have the numbers of others at infinities and far from 0 too.
 func TestGradientsFarOut(t *testing.T) {
 	d := open(t)

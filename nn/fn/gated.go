@@ -23,17 +23,31 @@ type gate struct {
 }
 
 var (
-	swiglu = &gate{"swiglu", silu[float32], siluA[float32], siluB[float32], silu[float64], siluA[float64], siluB[float64], (*tensor.Tensor).Silu, siluBack}
-	geglu  = &gate{"geglu", gelu[float32], geluA[float32], geluB[float32], gelu[float64], geluA[float64], geluB[float64], (*tensor.Tensor).GeluErf, geluBack}
+	swiglu = &gate{"swiglu", silu[float32], siluA[float32], siluB[float32], silu[float64], siluA[float64], siluB[float64], siluOf, siluBack}
+	geglu  = &gate{"geglu", gelu[float32], geluA[float32], geluB[float32], gelu[float64], geluA[float64], geluB[float64], geluOf, geluBack}
 	reglu  = &gate{"reglu", relu[float32], reluA[float32], reluB[float32], relu[float64], reluA[float64], reluB[float64], (*tensor.Tensor).Relu, reluBack}
 )
 
+// farthest is where functions are at their limits in any type, and products with 0 are no NaN.
+const farthest = 1e30
+
+// near is x with numbers in place of infinities.
+func near[C dsl.Real](x C) C { return min(max(x, -farthest), farthest) }
+
+func nearOf(x *tensor.Tensor) *tensor.Tensor { return x.Clamp(-farthest, farthest) }
+
+// siluOf and geluOf are 0 at -∞, their limit.
+func siluOf(a *tensor.Tensor) *tensor.Tensor { return a.MaximumScalar(-farthest).Silu() }
+
+func geluOf(a *tensor.Tensor) *tensor.Tensor { return a.MaximumScalar(-farthest).GeluErf() }
+
 func siluBack(g, a *tensor.Tensor) *tensor.Tensor {
 	s := a.Sigmoid()
-	return g.Mul(s.Mul(a.Mul(s.SubFrom(1)).AddScalar(1)))
+	return g.Mul(s.Mul(nearOf(a).Mul(s.SubFrom(1)).AddScalar(1)))
 }
 
 func geluBack(g, a *tensor.Tensor) *tensor.Tensor {
+	a = nearOf(a)
 	below := a.MulScalar(-1 / math.Sqrt2).Erfc().MulScalar(0.5)
 	return g.Mul(below.Add(a.Mul(a.Sqr().MulScalar(-0.5).Exp().MulScalar(density))))
 }
@@ -95,14 +109,14 @@ func (o *gate) Backward(g, x, _ *tensor.Tensor) *tensor.Tensor {
 	return tensor.Cat(-1, tensor.Map3(o.a32, g, a, b), tensor.Map3(o.b32, g, a, b))
 }
 
-func silu[C dsl.Real](a, b C) C { return a * sigmoid(a) * b }
+func silu[C dsl.Real](a, b C) C { return max(a, -farthest) * sigmoid(a) * b }
 
 func siluA[C dsl.Real](g, a, b C) C {
 	s := sigmoid(a)
-	return g * b * s * (1 + a*(1-s))
+	return g * b * (s * (1 + near(a)*(1-s)))
 }
 
-func siluB[C dsl.Real](g, a, b C) C { return g * a * sigmoid(a) }
+func siluB[C dsl.Real](g, a, b C) C { return g * (max(a, -farthest) * sigmoid(a)) }
 
 // normal is the distribution function of the standard normal distribution.
 func normal[C dsl.Real](x C) C { return 0.5 * dsl.Erfc(-x*(1/math.Sqrt2)) }
@@ -110,13 +124,14 @@ func normal[C dsl.Real](x C) C { return 0.5 * dsl.Erfc(-x*(1/math.Sqrt2)) }
 // density is that of the standard normal distribution at 0, 1/√(2π).
 const density = 0.398942280401432677939946059934
 
-func gelu[C dsl.Real](a, b C) C { return a * normal(a) * b }
+func gelu[C dsl.Real](a, b C) C { return max(a, -farthest) * normal(a) * b }
 
 func geluA[C dsl.Real](g, a, b C) C {
+	a = near(a)
 	return g * b * (normal(a) + a*density*dsl.Exp(-0.5*a*a))
 }
 
-func geluB[C dsl.Real](g, a, b C) C { return g * a * normal(a) }
+func geluB[C dsl.Real](g, a, b C) C { return g * (max(a, -farthest) * normal(a)) }
 
 func relu[C dsl.Real](a, b C) C { return max(a, 0) * b }
 

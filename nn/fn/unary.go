@@ -68,7 +68,7 @@ var (
 		func(x *tensor.Tensor) *tensor.Tensor {
 			y := x.MulScalar(1.702)
 			s := y.Sigmoid()
-			return s.Mul(y.Mul(s.SubFrom(1)).AddScalar(1))
+			return s.Mul(nearOf(y).Mul(s.SubFrom(1)).AddScalar(1))
 		}}
 )
 
@@ -187,5 +187,5 @@ func quick[C dsl.Real](x C) C { return x * sigmoid(1.702*x) }
 
 func quickBack[C dsl.Real](g, x C) C {
 	s := sigmoid(1.702 * x)
-	return g * (s * (1 + 1.702*x*(1-s)))
+	return g * (s * (1 + near(1.702*x)*(1-s)))
 }
