@@ -16,6 +16,9 @@ type Graph struct {
 
 	mu      sync.Mutex
 	written []weak.Pointer[runtime.Buffer] // which each launch changes
+
+	base     *Tensor // where random numbers of a launch begin
+	counters uint64  // of random numbers that a launch takes
 }
 
 // Capture calls fn, and has what it does with tensors of the device become a [Graph] instead of
@@ -35,9 +38,11 @@ type Graph struct {
 //		… // y is that of in
 //	}
 //
-// A graph cannot hold what the host takes part in: to read elements, to bring numbers of the host
-// to the device, and random numbers, which would be the same in each launch. That is an error of
-// kind [runtime.ErrCapturing]. So is what has a number of the host that changes from call to call,
+// Random numbers, and with them dropout, are new ones in each launch: those that the same work would
+// draw there without a graph. Seeds are set before a launch.
+//
+// A graph cannot hold what the host takes part in: to read elements, and to bring numbers of the host
+// to the device. That is an error of kind [runtime.ErrCapturing]. So is what has a number of the host that changes from call to call,
 // and would stay in the graph as it is: in package nn/attention to append to a cache, and in
 // nn/optim LossScaler.Scale, Accumulator.Add, Average.Update with Ramp, Optimizer.Advance and
 // Optimizer.Load. Shapes are fixed. While fn runs, no other goroutine uses tensors of the device,
@@ -50,10 +55,15 @@ func (d *Device) Capture(fn func() error) (*Graph, error) {
 	if d.stream.Capturing() {
 		return nil, wrap(op, fmt.Errorf("%w: within another capture", runtime.ErrCapturing))
 	}
-	g := &Graph{dev: d}
+	base, err := empty(d, I64, Shape{2})
+	if err != nil {
+		return nil, wrap(op, err)
+	}
+	g := &Graph{dev: d, base: base}
 	was := d.stream
 	body, err := d.rt.Capture(func(s *runtime.Stream) error {
-		defer func() { d.stream, d.graph = was, nil }()
+		drawn := d.random.capture(base)
+		defer func() { d.stream, d.graph, g.counters = was, nil, drawn() }()
 		d.stream, d.graph = s, g
 		return fn()
 	})
@@ -81,11 +91,14 @@ func (g *Graph) writes(b *runtime.Buffer) {
 // count as changed in place: see [Tensor.Assign].
 func (g *Graph) Launch() error {
 	const op = "launch a graph"
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.seed(); err != nil {
+		return wrap(op, err)
+	}
 	if err := g.body.Launch(g.dev.stream); err != nil {
 		return wrap(op, err)
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	var by any = change{op, position()}
 	left := g.written[:0]
 	for _, w := range g.written {
@@ -96,6 +109,19 @@ func (g *Graph) Launch() error {
 	}
 	g.written = left
 	return nil
+}
+
+// seed says where the random numbers of a launch begin.
+func (g *Graph) seed() error {
+	if g.counters == 0 {
+		return nil
+	}
+	mem, err := runtime.View[int64](g.base.buf)
+	if err != nil {
+		return err
+	}
+	at := g.dev.random.launch(g.counters)
+	return mem.CopyFromAsync(g.dev.stream, []int64{int64(at.Seed), int64(at.Next)})
 }
 
 // Close gives the graph up, when the launches so far are done. One that is not closed is when Go

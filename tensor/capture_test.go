@@ -63,13 +63,59 @@ func TestCaptureChanges(t *testing.T) {
 	}
 }
 
+// Launches of a graph draw the random numbers that the same work would draw without it, also where
+// other work draws some in between, a seed is set, and gradients compute something again.
+func TestCaptureRandom(t *testing.T) {
+	d := open(t)
+	x := tensor.NewVar(tensor.Ones(d, tensor.F32, 6)).Tensor()
+	var results []ten
+	work := func() error {
+		again := tensor.Checkpoint(func(in ...ten) ten { return in[0].Mul(in[0].Detach().RandLike(0, 1)) }, x)
+		grads, err := again.Sum().Backward()
+		if err != nil {
+			return err
+		}
+		more := tensor.Rand(d, tensor.F64, 1, 2, 7)
+		results = []ten{again.Detach(), grads.Of(x), more, tensor.Randn(d, tensor.BF16, 0, 1, 9)}
+		return more.Err()
+	}
+	run := func(step func() error) (numbers [][]float64) {
+		for i := range 4 {
+			if i == 3 {
+				d.SetSeed(11)
+			}
+			require.NoError(t, step())
+			for _, r := range append([]ten{tensor.Rand(d, tensor.F32, 0, 1, 3)}, results...) {
+				list, err := r.Float64s()
+				require.NoError(t, err)
+				numbers = append(numbers, list)
+			}
+		}
+		return numbers
+	}
+	d.SetSeed(5)
+	want := run(work)
+	d.SetSeed(5)
+	g, err := d.Capture(func() error {
+		d.SetSeed(77) // is for launches
+		d.SetRandomState(tensor.RandomState{})
+		return work()
+	})
+	require.NoError(t, err)
+	require.Equal(t, tensor.RandomState{Seed: 5}, d.RandomState(), "nothing was drawn")
+	require.Equal(t, want, run(g.Launch))
+	require.NotEqual(t, want[2], want[7], "launches draw new numbers")
+	require.Equal(t, want[1], want[2], "gradients draw those of the first time")
+	require.NotEqual(t, want[3][:3], want[4][:3])
+}
+
 // A graph says what it cannot hold.
 func TestCaptureErrors(t *testing.T) {
 	d := open(t)
 	x := tensor.From(d, []float32{1, 2, 3})
 	for name, fn := range map[string]func() error{
 		"read":   func() error { _, err := x.Neg().Float64s(); return err },
-		"random": func() error { return x.RandLike(0, 1).Err() },
+		"random": func() error { _, err := d.TakeRandom(3); return err },
 		"host":   func() error { return tensor.From(d, []float32{1}).Add(x).Err() },
 		"nested": func() error { _, err := d.Capture(func() error { return nil }); return err },
 	} {

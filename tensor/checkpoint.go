@@ -114,6 +114,7 @@ func variables(t *Tensor, but []*Tensor) (list []*Tensor) {
 type die struct {
 	of        *Device
 	key, next uint64
+	base      *Tensor
 }
 
 // diceOf is the random numbers of the devices of tensors as they are now.
@@ -132,7 +133,7 @@ func (d die) roll() die {
 	was := r.now(d.of)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.key, r.next = d.key, d.next
+	r.key, r.next, r.base = d.key, d.next, d.base
 	return was
 }
 
@@ -140,5 +141,5 @@ func (d die) roll() die {
 func (r *random) now(d *Device) die {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return die{d, r.key, r.next}
+	return die{d, r.key, r.next, r.base}
 }

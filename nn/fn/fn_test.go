@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/nn/fn"
-	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -231,8 +230,23 @@ func TestDropoutNumbers(t *testing.T) {
 	h, err := g.Of(x).Sum().Backward() // of the gradient 2f²x
 	require.NoError(t, err)
 	requireBits(t, y.Detach().Sqr().MulScalar(2), h.Of(x))
-	_, err = d.Capture(func() error { return fn.Dropout(x, 0.5).Err() })
-	require.ErrorIs(t, err, runtime.ErrCapturing)
+	d.SetSeed(3)
+	want := fn.Dropout(x, 0.5).Detach()
+	again := fn.Dropout(x, 0.5).Detach()
+	var z, dz *tensor.Tensor
+	graph, err := d.Capture(func() error {
+		z = fn.Dropout(x, 0.5)
+		g, err := z.Backward() // of ones: the factors
+		dz = g.Of(x)
+		return err
+	})
+	require.NoError(t, err)
+	d.SetSeed(3)
+	for _, want := range []*tensor.Tensor{want, again} {
+		require.NoError(t, graph.Launch())
+		requireBits(t, want, z.Detach())
+		requireBits(t, want, dz)
+	}
 }
 
 // requireBits compares the bits of tensors.

@@ -24,7 +24,7 @@ func Dropout(x *tensor.Tensor, p float64) *tensor.Tensor {
 	if p == 0 {
 		return x
 	}
-	at, err := x.Device().TakeRandom(x.Count())
+	at, err := x.Device().DrawRandom(x.Count())
 	if err != nil {
 		return tensor.Fail(op, err)
 	}
@@ -36,7 +36,7 @@ var dropoutKernel = ops.NewGeneric("dropout", kernels.Dropout[ops.T, ops.C])
 // dropout is the operation: which elements are dropped follows from where their random numbers are.
 type dropout struct {
 	p  float64
-	at tensor.RandomState
+	at tensor.RandomNumbers
 }
 
 // Name is for errors.
@@ -54,7 +54,7 @@ func (o *dropout) Forward(x *tensor.Tensor) *tensor.Tensor {
 	}
 	p := dtype.FromFloat(x.DType().Compute(), o.p).Bits()
 	groups := (x.Count() + random.PerCounter - 1) / random.PerCounter
-	return tensor.LaunchInto(out, k, runtime.Cover(groups, 256), x.Contiguous(), o.at.Seed, o.at.Next, ops.ScalarArg(x.DType().Compute(), &p))
+	return tensor.LaunchInto(out, k, runtime.Cover(groups, 256), x.Contiguous(), o.at.Base, o.at.Seed, o.at.Next, ops.ScalarArg(x.DType().Compute(), &p))
 }
 
 // Backward is the same of the gradient.

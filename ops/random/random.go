@@ -35,6 +35,12 @@ const PerCounter = kernels.PerCounter
 
 // Run stores random numbers in out, which is contiguous and of a floating-point type.
 func (r *Random) Run(s *runtime.Stream, out ops.View, key, first uint64, a, b dtype.Scalar) error {
+	return r.RunFrom(s, out, ops.View{}, key, first, a, b)
+}
+
+// RunFrom is [Random.Run] with counters relative to base, two numbers of I64 that are read when the
+// kernel runs: the key and a counter. A base without memory is none.
+func (r *Random) RunFrom(s *runtime.Stream, out, base ops.View, key, first uint64, a, b dtype.Scalar) error {
 	if !out.DType.IsFloat() {
 		return ops.Unsupported(r.name, out.DType, ops.Floats.String())
 	}
@@ -50,9 +56,12 @@ func (r *Random) Run(s *runtime.Stream, out ops.View, key, first uint64, a, b dt
 	if c == dtype.F64 {
 		unit = unit64
 	}
-	h := out.Header()
+	h, from := out.Header(), runtime.SliceHeader{}
+	if base.Buf != nil {
+		from = base.Header()
+	}
 	words := [2]uint64{a.Convert(c).Bits(), b.Convert(c).Bits()}
-	return r.kernel.Launch(s, ops.TypeArgs{T: out.DType}, cover(s.Device(), (n+kernels.PerCounter-1)/kernels.PerCounter), ops.SliceArg(out.DType, &h), key, first, ops.ScalarArg(c, &words[0]), ops.ScalarArg(c, &words[1]), unit)
+	return r.kernel.Launch(s, ops.TypeArgs{T: out.DType}, cover(s.Device(), (n+kernels.PerCounter-1)/kernels.PerCounter), ops.SliceArg(out.DType, &h), ops.SliceArg(dtype.I64, &from), key, first, ops.ScalarArg(c, &words[0]), ops.ScalarArg(c, &words[1]), unit)
 }
 
 // cover returns a grid for a kernel whose threads go through n pieces of work from

@@ -10,7 +10,8 @@ import (
 // made by the same kernel, and no mask is stored. Each thread has the elements of one counter.
 //
 //kiln:kernel
-func Dropout[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, key, first uint64, p C) {
+func Dropout[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, base []int64, key, first uint64, p C) {
+	key, first = random.Start(base, key, first)
 	by := 1 / (1 - p)
 	groups := (len(out) + random.PerCounter - 1) / random.PerCounter
 	for g := t.Global(); g < groups; g += t.GlobalSize() {

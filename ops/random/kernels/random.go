@@ -37,11 +37,21 @@ func Unit32(hi, lo uint32) float32 { return float32(hi>>8) * 0x1p-24 }
 // Unit64 is a random number from 0 up to but not including 1, of 53 bits.
 func Unit64(hi, lo uint32) float64 { return float64(uint64(hi)<<21|uint64(lo>>11)) * 0x1p-53 }
 
+// Start returns the key and the first counter. Those of a captured graph are relative to base, the key
+// and a counter that are in memory at a launch; base is empty otherwise.
+func Start(base []int64, key, first uint64) (uint64, uint64) {
+	if len(base) < 2 {
+		return key, first
+	}
+	return uint64(base[0]), uint64(base[1]) + first
+}
+
 // Uniform stores random numbers from low up to but not including high, those of the
 // counters from first on. Where a number is rounded to high it is low.
 //
 //kiln:kernel
-func Uniform[T dsl.Float, C dsl.Real](t dsl.Thread, out []T, key, first uint64, low, high C, unit func(hi, lo uint32) C) {
+func Uniform[T dsl.Float, C dsl.Real](t dsl.Thread, out []T, base []int64, key, first uint64, low, high C, unit func(hi, lo uint32) C) {
+	key, first = Start(base, key, first)
 	groups := (len(out) + PerCounter - 1) / PerCounter
 	for g := t.Global(); g < groups; g += t.GlobalSize() {
 		hi, lo := Words(first+uint64(g), key)
@@ -61,7 +71,8 @@ func Uniform[T dsl.Float, C dsl.Real](t dsl.Thread, out []T, key, first uint64, 
 // first on (Box and Muller, "A note on the generation of random normal deviates", 1958).
 //
 //kiln:kernel
-func Normal[T dsl.Float, C dsl.Real](t dsl.Thread, out []T, key, first uint64, mean, std C, unit func(hi, lo uint32) C) {
+func Normal[T dsl.Float, C dsl.Real](t dsl.Thread, out []T, base []int64, key, first uint64, mean, std C, unit func(hi, lo uint32) C) {
+	key, first = Start(base, key, first)
 	groups := (len(out) + PerCounter - 1) / PerCounter
 	for g := t.Global(); g < groups; g += t.GlobalSize() {
 		hi, lo := Words(first+uint64(g), key)
