@@ -328,6 +328,7 @@ class GPT(torch.nn.Module):
 
 def gpt_step(b, name):
     vocabulary, context, dim, heads, layers, batch = (512, 64, 128, 4, 4, 8) if b.small else (50304, 1024, 768, 12, 12, 16)
+    held = 0 if b.small else torch.cuda.memory_allocated()  # by what other rows measure
     model = GPT(vocabulary, context, dim, heads, layers).to(b.device, NAMES[name])
     opt = torch.optim.AdamW(model.parameters(), lr=3e-4, weight_decay=0.1, fused=True)
     ids = torch.randint(vocabulary, (batch, context + 1), device=b.device)
@@ -339,6 +340,17 @@ def gpt_step(b, name):
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         opt.step()
 
+    def peak():
+        if b.small:
+            return ""
+        step()  # which makes the states of the optimiser
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        step()
+        torch.cuda.synchronize()
+        return f"peak of memory {(torch.cuda.max_memory_allocated() - held) / 1e9:.3f} GB"
+
+    step.peak = peak
     params = vocabulary * dim + layers * 12 * dim * dim
     amount = -float(batch * context) * (6 * params + 6 * layers * context * dim)
     return f"gpt step of {batch * context} tokens, {layers} layers of {dim} {name}", amount, step
@@ -368,7 +380,8 @@ def measure(group, b, args):
             middle = sorted(rates)[len(rates) // 2]
             if name == "copy f32" and who == "torch":
                 copied = middle
-            row("tensor", name, who, unit, rates, f"{100 * middle / copied:.0f} % of the copy" if copied and not flops else "")
+            note = f"{100 * middle / copied:.0f} % of the copy" if copied and not flops else ""
+            row("tensor", name, who, unit, rates, f.peak() if hasattr(f, "peak") else note)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -27,6 +28,7 @@ type work struct {
 	run    func() *tensor.Tensor
 	op     func() error // what is measured instead, into memory that is there
 	graph  bool         // it takes the host longer than a GPU, and is measured as part of a graph there
+	held   func() int64 // bytes of the device that are not its own, where the peak of its memory is to be printed
 }
 
 // group makes the operations of a family; small is for the CPU.
@@ -147,7 +149,7 @@ func (c *config) measure(d *tensor.Device, w io.Writer) error {
 				continue
 			}
 			rates[k.name] = r.Median
-			r.Note = k.note(&r, rates)
+			r.Note = cmp.Or(k.note(&r, rates), r.Note)
 			if c.json {
 				// Now, for a run may be cut short.
 				errs = append(errs, figure.WriteJSON(w, []figure.Row{r}))
@@ -249,7 +251,26 @@ func (c *config) time(d *tensor.Device, k work) (r figure.Row, err error) {
 		}
 		samples = append(samples, float64(inRow)*amount/took.Seconds())
 	}
-	return figure.Of("tensor", k.name, "kiln", unit, "", samples), nil
+	peak, err := k.peak(d, once)
+	return figure.Of("tensor", k.name, "kiln", unit, peak, samples), err
+}
+
+// peak is the most memory of the device that an operation has at one time, with its operands: "" for
+// one that does not say what is held beside it. As Go collects what a step has left, it is of one step
+// behind a collection. peers/tensor.py prints torch.cuda.max_memory_allocated so.
+func (k *work) peak(d *tensor.Device, once func() error) (string, error) {
+	if k.held == nil {
+		return "", nil
+	}
+	debug.FreeOSMemory()
+	if err := d.Synchronize(); err != nil {
+		return "", err
+	}
+	d.ResetPeak()
+	if err := errors.Join(once(), d.Synchronize()); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("peak of memory %.3f GB", float64(d.PeakBytes()-k.held())/1e9), nil
 }
 
 // inGraph is how many operations a graph has.

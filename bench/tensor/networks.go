@@ -271,7 +271,10 @@ func trainingSteps(d *tensor.Device, small bool) []work {
 	}
 	tokens := float64(batch * context)
 	params := float64(vocabulary*dim + layers*12*dim*dim)
+	var held int64
 	step := sync.OnceValues(func() (func() error, error) {
+		d.ResetPeak()
+		held = d.PeakBytes() // by what others measure
 		g := newGPT(vocabulary, context, dim, layers)
 		if err := nn.Init(g, nn.On{Device: d, DType: dt}); err != nil {
 			return nil, err
@@ -299,6 +302,7 @@ func trainingSteps(d *tensor.Device, small bool) []work {
 		name:  fmt.Sprintf("gpt step of %d tokens, %d layers of %d %s", batch*context, layers, dim, dt),
 		flops: tokens * (6*params + 6*float64(layers*context*dim)),
 		op:    lazily(step),
+		held:  func() int64 { return held },
 	}
 	graph := w
 	graph.name = strings.Replace(w.name, "gpt step", "gpt step by a graph", 1)
