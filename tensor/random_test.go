@@ -38,5 +38,20 @@ func TestTakeRandomErrors(t *testing.T) {
 	at := d.RandomState()
 	_, err := d.TakeRandom(-1)
 	require.ErrorIs(t, err, tensor.ErrArgument)
+	_, err = d.DrawRandom(-1)
+	require.ErrorIs(t, err, tensor.ErrArgument)
 	require.Equal(t, at, d.RandomState())
+	drawn, err := d.DrawRandom(9)
+	require.NoError(t, err)
+	require.Equal(t, at, drawn.RandomState)
+	require.Zero(t, drawn.Base.Count())
+	require.Equal(t, at.Next+3, d.RandomState().Next)
+	_, err = d.Capture(func() error {
+		drawn, err = d.DrawRandom(9)
+		return err
+	})
+	require.NoError(t, err)
+	require.Equal(t, 2, drawn.Base.Count())
+	require.Zero(t, drawn.Next)
+	require.Equal(t, at.Next+3, d.RandomState().Next)
 }
