@@ -45,15 +45,15 @@ func ofInterpreter() opstest.Share {
 	case testing.Short():
 		return opstest.OneOf(1, 64)
 	}
-	return opstest.OneOf(1, 16)
+	return opstest.OneOf(1, 32)
 }
 
 // whole reports whether all parts are tested. Otherwise tests that run operations on a CPU once
 // more, as if it were another device, take a share of the parts, which their names decide.
 func whole() bool { return tooltest.Whole() || os.Getenv("KILN_OPSTEST") == "all" }
 
-// someOf is all parts, or such as have every operation and every type between them, to which a
-// sweep adds a share of the others.
+// someOf is all parts, or such as have every operation and every type between them and a third of the
+// shapes; in a sweep such as have all shapes, too, and a share of the others.
 func someOf() opstest.Share {
 	switch {
 	case whole():
@@ -63,10 +63,10 @@ func someOf() opstest.Share {
 	case testing.Short():
 		return opstest.OneOf(1, 32)
 	}
-	return opstest.Some()
+	return opstest.Few()
 }
 
-// share is all parts, or the second of n shares of them, which are twice as large in a sweep.
+// share is all parts, or the second of 2n shares of them, which are four times as large in a sweep.
 func share(n int) opstest.Share {
 	switch {
 	case whole():
@@ -76,7 +76,7 @@ func share(n int) opstest.Share {
 	case testing.Short():
 		return opstest.OneOf(1, 4*n)
 	}
-	return opstest.OneOf(1, n)
+	return opstest.OneOf(1, 2*n)
 }
 
 // TestOps tests every operation on the engines of the CPU and on the GPUs of this machine,

@@ -18,20 +18,26 @@ func TestSyncContext(t *testing.T) {
 		require.NoError(t, err)
 		for _, st := range []*Stream{r.DefaultStream(), own} {
 			require.NoError(t, st.SyncContext(t.Context()), "nothing to wait for")
-			require.NoError(t, st.Launch(spin, Blocks(1, 1), 0, pack(300*time.Millisecond)))
-			require.NoError(t, st.Record(end))
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-			err := st.SyncContext(ctx)
-			cancel()
-			done, doneErr := end.Done()
-			require.NoError(t, doneErr)
+			var err error
+			done := true
+			// On a busy machine the test may sleep through the kernel: then a longer one is tried.
+			for spins := 300 * time.Millisecond; done && spins < 20*time.Second; spins *= 4 {
+				require.NoError(t, st.Launch(spin, Blocks(1, 1), 0, pack(spins)))
+				require.NoError(t, st.Record(end))
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+				err = st.SyncContext(ctx)
+				cancel()
+				var doneErr error
+				done, doneErr = end.Done()
+				require.NoError(t, doneErr)
+			}
 			require.False(t, done, "the wait ends before the kernel")
 			require.ErrorIs(t, err, ErrTimeout)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			require.ErrorContains(t, err, r.Name()+": ")
 			require.ErrorContains(t, err, "kernel spin has not ended")
 			if r.kind == "cpu" {
-				require.ErrorContains(t, err, "grid 1×1×1 of blocks 1×1×1: launched at deadline_test.go:21")
+				require.ErrorContains(t, err, "grid 1×1×1 of blocks 1×1×1: launched at deadline_test.go:25")
 			}
 			require.NoError(t, st.SyncContext(t.Context()), "the kernel has time now")
 			require.NoError(t, st.Sync())
@@ -60,22 +66,22 @@ func TestLaunchTimeout(t *testing.T) {
 		spin, st := r.function(t, "spin"), r.DefaultStream()
 		mem, err := Alloc[float32](r.Device, 100)
 		require.NoError(t, err)
-		r.SetLaunchTimeout(500 * time.Millisecond)
-		for range 20 { // together they take longer
-			require.NoError(t, st.Launch(spin, Blocks(1, 1), 0, pack(30*time.Millisecond)))
+		r.SetLaunchTimeout(time.Second)
+		for range 6 { // together they take longer
+			require.NoError(t, st.Launch(spin, Blocks(1, 1), 0, pack(180*time.Millisecond)))
 		}
 		require.NoError(t, st.Sync())
-		r.SetLaunchTimeout(50 * time.Millisecond)
+		r.SetLaunchTimeout(400 * time.Millisecond)
 		require.NoError(t, st.Launch(spin, Blocks(1, 1), 0, pack(time.Millisecond)))
-		require.NoError(t, st.Launch(spin, Grid{Dim3{X: 1}, Dim3{X: 1}}, 0, pack(time.Second)))
+		require.NoError(t, st.Launch(spin, Grid{Dim3{X: 1}, Dim3{X: 1}}, 0, pack(2*time.Second)))
 		require.NoError(t, st.Launch(spin, Blocks(1, 1), 0, pack(time.Millisecond)))
 		err = mem.CopyTo(make([]float32, 100))
-		const text = "kernel spin has not ended: grid 1×1×1 of blocks 1×1×1, longer than the launch timeout of 50ms"
+		const text = "kernel spin has not ended: grid 1×1×1 of blocks 1×1×1, longer than the launch timeout of 400ms"
 		check := func(err error) {
 			t.Helper()
 			require.ErrorIs(t, err, ErrTimeout)
 			require.ErrorContains(t, err, text)
-			require.ErrorContains(t, err, "launched at deadline_test.go:70")
+			require.ErrorContains(t, err, "launched at deadline_test.go:76")
 		}
 		check(err)
 		check(st.Sync())
@@ -113,7 +119,7 @@ func TestLaunchTimeoutOfEnvironment(t *testing.T) {
 	for _, kind := range []string{"cpu", "standin"} {
 		r := newRig(t, kind)
 		r.revive(t)
-		require.NoError(t, r.DefaultStream().Launch(r.function(t, "spin"), Blocks(1, 1), 0, pack(300*time.Millisecond)))
+		require.NoError(t, r.DefaultStream().Launch(r.function(t, "spin"), Blocks(1, 1), 0, pack(time.Second)))
 		require.ErrorIs(t, r.Sync(), ErrTimeout)
 	}
 }

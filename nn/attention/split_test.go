@@ -12,16 +12,18 @@ import (
 // than tiles of rows: parts of equal size and not, without any keys, and rows that attend to
 // nothing.
 func TestFusedSplits(t *testing.T) {
-	for _, device := range devices() {
+	for at, device := range devices() {
 		d := open(t, device)
-		for _, n := range []struct{ s, kv, d, dv, threads int }{{1, 700, 32, 24, 0}, {5, 1200, 24, 40, 0}, {40, 300, 16, 16, 512}} {
+		for i, n := range []struct{ s, kv, d, dv, threads int }{{1, 700, 32, 24, 0}, {5, 1200, 24, 40, 0}, {40, 300, 16, 16, 512}} {
 			q, k := tensor.Randn(d, tensor.F32, 0, 1, 1, 4, n.s, n.d), tensor.Randn(d, tensor.F32, 0, 1, 1, 2, n.kv, n.d)
 			v := tensor.Randn(d, tensor.F32, 0, 1, 1, 2, n.kv, n.dv)
 			sinks, none := tensor.Randn(d, tensor.F32, 0, 1, 4), tensor.Zeros(d, tensor.U8, 1, n.kv)
 			half := tensor.Arange(d, int32(0), int32(n.kv)).GeScalar(float64(n.kv / 2))
-			for _, o := range []Options{{}, {Causal: true, Sinks: sinks}, {Window: &Window{Left: 200, Right: 3}, SoftCap: 2},
+			for j, o := range []Options{{}, {Causal: true, Sinks: sinks}, {Window: &Window{Left: 200, Right: 3}, SoftCap: 2},
 				{Mask: none}, {Mask: none, Sinks: sinks}, {Mask: half, ALiBi: sinks}} {
-				plain(t, q, k, v, o, n.threads)
+				if some(3, at, i, j) {
+					plain(t, q, k, v, o, n.threads)
+				}
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package opstest
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -83,7 +84,7 @@ func TestSomeAnd(t *testing.T) {
 				b.Part(t, nil, "%d/%v", op, d)
 			}
 		}
-		least = some(b.parts)
+		least = some(b.parts, false)
 		for _, p := range b.share.chosen(b.parts) {
 			ran[p.full()]++
 		}
@@ -174,4 +175,23 @@ func TestNear(t *testing.T) {
 		require.Equal(t, want, ULP(d, 1.5), d)
 		require.Equal(t, want/2, ULP(d, 0.75), d)
 	}
+}
+
+// TestFew has every operation and every type, and of the shapes some and not all.
+func TestFew(t *testing.T) {
+	b := &Bench{share: Few()}
+	for op := range 20 {
+		for _, d := range dtype.All() {
+			for shape := range 60 {
+				b.parts = append(b.parts, &part{name: fmt.Sprintf("op%d/%%v/%%d", op), args: []any{d, shape}})
+			}
+		}
+	}
+	names, types := map[string]bool{}, map[any]bool{}
+	for _, p := range b.share.chosen(b.parts) {
+		names[p.name], types[p.args[0]] = true, true
+	}
+	require.Len(t, names, 20)
+	require.Len(t, types, len(dtype.All()))
+	require.Less(t, len(b.share.chosen(b.parts)), len(Some().chosen(b.parts))/2)
 }

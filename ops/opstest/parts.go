@@ -24,6 +24,9 @@ func OneOf(first, n int) Share { return Share{first: first, n: n} }
 // an operation, a shape and a type, the type with one of the operations.
 func Some() Share { return Share{some: true} }
 
+// Few is what [Some] is, with a third of the arguments that are no types, such as shapes.
+func Few() Share { return Share{some: true, few: true} }
+
 // SomeAnd is what [Some] is, and the first-th of n shares of the others.
 func SomeAnd(first, n int) Share { return Share{first: first, n: n, some: true} }
 
@@ -32,6 +35,7 @@ func SomeAnd(first, n int) Share { return Share{first: first, n: n, some: true} 
 type Share struct {
 	first, n int
 	some     bool
+	few      bool
 }
 
 // Takes reports whether a share has a part, for tests that cannot run beside others.
@@ -44,7 +48,7 @@ func (b *Bench) Some() bool { return b.share.some && b.share.n < 2 }
 
 // chosen returns what a share has of parts that were kept until all are known.
 func (s Share) chosen(list []*part) (out []*part) {
-	least := some(list)
+	least := some(list, s.few)
 	for _, p := range list {
 		if s.n > 1 && s.has(p.hash) || slices.Contains(least, p) {
 			out = append(out, p)
@@ -63,22 +67,26 @@ type part struct {
 	run  func(*testing.T, *Bench)
 }
 
-// values are what a part is of: what its name says, with each argument, and types.
-func (p *part) values() []string {
+// values are what a part is of: what its name says, with each argument, or with few, and types.
+func (p *part) values(few bool) []string {
 	list := []string{p.name}
 	for i, a := range p.args {
 		switch a.(type) {
 		case dtype.DType:
 			list = append(list, fmt.Sprint(a))
 		default:
-			list = append(list, fmt.Sprint(p.name, i, " ", a))
+			if v := fmt.Sprint(p.name, i, " ", a); !few || tooltest.Hash(v)%3 == 0 {
+				list = append(list, v)
+			}
 		}
 	}
 	return list
 }
 
-// some returns parts that have all values of a list.
-func some(list []*part) []*part { return tooltest.Some(list, (*part).full, (*part).values) }
+// some returns parts that have all values of a list, or few of them.
+func some(list []*part, few bool) []*part {
+	return tooltest.Some(list, (*part).full, func(p *part) []string { return p.values(few) })
+}
 
 func (p *part) full() string { return fmt.Sprintf(p.name, p.args...) }
 

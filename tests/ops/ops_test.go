@@ -54,7 +54,7 @@ func turns() int {
 	case tooltest.Sweeps():
 		return 59
 	}
-	return 101
+	return 199
 }
 
 // run tests all parts, or a share, with all types but some.

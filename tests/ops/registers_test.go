@@ -116,7 +116,7 @@ var errSeen = errors.New("the kernel was seen")
 
 // share is one by how many of the kernels are compiled by default, and eachShare with
 // KILN_SWEEP=each.
-const share, eachShare = 24, 5
+const share, eachShare = 48, 5
 
 // asked is the kernels that a device was asked for, by what asked.
 type asked map[string][]*compiler.Artifact
