@@ -22,10 +22,8 @@ var (
 
 // few are the ways to multiply few rows.
 var few = ops.NewStrategies(
-	roundingBlocks(1024, 1),
-	roundingBlocks(512, 2),
-	roundingBlocks(256, 4),
-	tileBlocks(1024),
+	roundingBlocks(1024, 2, ops.Always[fewProblem]),
+	roundingBlocks(512, 4, ops.Never[fewProblem]),
 	tileBlocks(512),
 	ops.Strategy[fewProblem]{Name: "rounded activations", Fits: ops.Always[fewProblem], Run: runDots},
 )
@@ -33,15 +31,20 @@ var few = ops.NewStrategies(
 // fewProblem is a product of few rows of activations.
 type fewProblem struct {
 	linear
-	x    *tensor.Tensor // (rows, k), contiguous
-	out  *tensor.Tensor // of as many rows of n
-	rows int
-	info runtime.Info
+	x     *tensor.Tensor // (rows, k), contiguous
+	out   *tensor.Tensor // of as many rows of n
+	rows  int
+	info  runtime.Info
+	block format.Block
 }
 
 // few multiplies up to fewRows rows, by a strategy or the best one, to out.
 func (o linear) few(out, x *tensor.Tensor, rows int) *tensor.Tensor {
-	p := &fewProblem{linear: o, x: x, out: out, rows: rows, info: ops.DeviceInfo(x.Device().Runtime())}
+	f, err := o.q.of.Block()
+	if err != nil {
+		return tensor.Fail(o.Name(), err)
+	}
+	p := &fewProblem{o, x, out, rows, ops.DeviceInfo(x.Device().Runtime()), f}
 	if err := few.RunBy(x.Device().Stream(), o.by, p); err != nil {
 		return tensor.Fail(o.Name(), err)
 	}
@@ -54,26 +57,23 @@ func runDots(_ *runtime.Stream, p *fewProblem) error {
 	return p.out.Err()
 }
 
-// roundingBlocks is a row for blocks of so many threads which round activations themselves, so many
-// of them for each multiprocessor.
-func roundingBlocks(threads, resident int) ops.Strategy[fewProblem] {
+// roundingBlocks is a row for a block of so many threads for each multiprocessor, which rounds
+// activations itself, and whose teams multiply so many rows at once.
+func roundingBlocks(threads, each int, fits func(p *fewProblem) bool) ops.Strategy[fewProblem] {
+	of := func(p *fewProblem) *blocksThatRound {
+		n, k := p.q.shape[0], p.q.shape[1]
+		c := fewConfig(&p.info, p.rows, n, k)
+		c.Each, c.Teams = dsl.ConstInt(each), dsl.ConstInt(threads/p.info.WarpSize)/c.Warps
+		return &blocksThatRound{
+			Few: c, threads: threads, rows: int(c.Teams * c.Each),
+			words: kernels.RoundingWords(p.rows, k/format.PartLen, kernels.Numbers(p.block)),
+			sums:  threads / p.info.WarpSize * each * p.rows,
+		}
+	}
 	return ops.Strategy[fewProblem]{
-		Name: fmt.Sprintf("%d blocks of %d threads that round", resident, threads),
-		Fits: ops.Never[fewProblem],
-		Run: func(_ *runtime.Stream, p *fewProblem) error {
-			f, err := p.q.of.Block()
-			if err != nil {
-				return err
-			}
-			n, k := p.q.shape[0], p.q.shape[1]
-			c := fewConfig(&p.info, p.rows, n, k)
-			c.Teams = dsl.ConstInt(threads/p.info.WarpSize) / c.Warps
-			return p.launch(roundingDots, &blocksThatRound{
-				Few: c, threads: threads, resident: resident, rows: int(c.Teams * c.Each),
-				words: kernels.RoundingWords(p.rows, k/format.PartLen, kernels.Numbers(f)),
-				sums:  threads / p.info.WarpSize * int(c.Each) * p.rows,
-			})
-		},
+		Name: fmt.Sprintf("blocks of %d threads that round, %d rows at once", threads, each),
+		Fits: func(p *fewProblem) bool { return fits(p) && p.suits(of(p)) == nil },
+		Run:  func(_ *runtime.Stream, p *fewProblem) error { return p.launch(roundingDots, of(p)) },
 	}
 }
 
@@ -88,20 +88,16 @@ func tileBlocks(threads int) ops.Strategy[fewProblem] {
 			if jit.MatrixShape(dev, reflect.TypeFor[int8](), dsl.MatrixLoads) == 0 {
 				return fmt.Errorf("%w: %s has no such matrix instruction for bytes", jit.ErrUnsupported, p.info.Name)
 			}
-			f, err := p.q.of.Block()
-			if err != nil {
-				return err
-			}
-			warps, line := threads/p.info.WarpSize, p.q.shape[1]/format.PartLen
+			warps, n := threads/p.info.WarpSize, p.q.shape[0]
 			c := kernels.Few{Rows: dsl.ConstInt(p.rows), Each: 2, Warps: 1, Lanes: 1}
 			// As many warps for some rows as keep all busy.
-			for int(c.Warps) < warps && p.q.shape[0]/kernels.TileRows*int(c.Warps)*2 <= p.info.Units*warps {
+			for int(c.Warps) < warps && n/kernels.TileRows*int(c.Warps)*2 <= p.info.Units*warps {
 				c.Warps *= 2
 			}
 			c.Teams = dsl.ConstInt(warps) / c.Warps
 			return p.launch(tileDots, &blocksThatRound{
-				Few: c, threads: threads, resident: 1, rows: int(c.Teams) * kernels.TileRows,
-				words: kernels.TileWords(line, warps, f),
+				Few: c, threads: threads, rows: int(c.Teams) * kernels.TileRows,
+				words: kernels.TileWords(p.q.shape[1]/format.PartLen, warps, p.block),
 				sums:  warps * kernels.TileRows * kernels.TileColumns,
 			})
 		},
@@ -111,32 +107,35 @@ func tileBlocks(threads int) ops.Strategy[fewProblem] {
 // blocksThatRound says how a kernel whose blocks round activations is launched.
 type blocksThatRound struct {
 	kernels.Few
-	threads  int // of a block
-	resident int // blocks of a multiprocessor
-	rows     int // of the weight that a block multiplies at once
-	words    int // of shared memory for activations
-	sums     int // numbers that its warps add there, if a team has several
+	threads int // of a block
+	rows    int // of the weight that a block multiplies at once
+	words   int // of shared memory for activations
+	sums    int // numbers that its warps add there, if a team has several
 }
 
-// launch multiplies by a kernel whose blocks round activations.
-func (p *fewProblem) launch(of *family, c *blocksThatRound) error {
+// suits returns why such blocks cannot be used, nil if they can.
+func (p *fewProblem) suits(c *blocksThatRound) error {
 	shared := 4 * c.words
 	if c.Warps > 1 {
 		shared += 4 * c.sums
 	}
 	switch {
 	case p.q.data.Count() > mostBytes:
-		return fmt.Errorf("%w: blocks of %d bytes, they are for at most %d", jit.ErrUnsupported, p.q.data.Count(), mostBytes)
+		return fmt.Errorf("%w: a weight of %d bytes, blocks that round are for at most %d", jit.ErrUnsupported, p.q.data.Count(), mostBytes)
 	case ops.TraitsOf(&p.info).WarpBlocks || c.threads > p.info.MaxThreads:
 		return fmt.Errorf("%w: %s has no blocks of %d threads", jit.ErrUnsupported, p.info.Name, c.threads)
 	case shared > p.info.SharedPerBlock:
 		return fmt.Errorf("%w: a block needs %d bytes of shared memory, %s has %d", jit.ErrUnsupported, shared, p.info.Name, p.info.SharedPerBlock)
 	}
-	kernel, err := of.of(instance{of: p.q.of, out: p.x.DType()})
-	if err != nil {
+	return nil
+}
+
+// launch multiplies by a kernel whose blocks round activations, one for each multiprocessor.
+func (p *fewProblem) launch(of *family, c *blocksThatRound) error {
+	if err := p.suits(c); err != nil {
 		return err
 	}
-	f, err := p.q.of.Block()
+	kernel, err := of.of(instance{of: p.q.of, out: p.x.DType()})
 	if err != nil {
 		return err
 	}
@@ -145,6 +144,6 @@ func (p *fewProblem) launch(of *family, c *blocksThatRound) error {
 		return err
 	}
 	n, k := p.q.shape[0], p.q.shape[1]
-	g := runtime.Blocks(min(c.resident*p.info.Units, (n+c.rows-1)/c.rows), c.threads)
-	return tensor.Launch(kernel, g, p.out, p.x, v.b, v.h, v.w, n, k, c.words, c.Few, dsl.ConstInt(c.resident), f)
+	g := runtime.Blocks(min(p.info.Units, (n+c.rows-1)/c.rows), c.threads)
+	return tensor.Launch(kernel, g, p.out, p.x, v.b, v.h, v.w, n, k, c.words, c.Few, p.block)
 }

@@ -57,7 +57,7 @@ func (c *fewRows) text(t *testing.T, arch, out string) string {
 	return emitted(t, front.Request{
 		Pkg: "github.com/gokiln/kiln/quantized/kernels", Func: c.kernel,
 		TypeArgs: []string{"format.Block" + c.of.String(), out},
-		Consts:   map[string]int64{"c.Rows": int64(c.m), "c.Each": 2, "c.Warps": c.warps, "c.Teams": c.teams, "c.Lanes": 1, "resident": 1},
+		Consts:   map[string]int64{"c.Rows": int64(c.m), "c.Each": 2, "c.Warps": c.warps, "c.Teams": c.teams, "c.Lanes": 1},
 	}, arch)
 }
 
@@ -119,7 +119,7 @@ func TestFewRowsAssemble(t *testing.T) {
 	ptxas := tooltest.Find(t, "KILN_PTXAS", "ptxas")
 	for _, of := range []format.Type{format.Q8_0, format.Q4_0, format.Q4_K, format.Q6_K, format.MXFP4, format.IQ3_S} {
 		for _, c := range []fewRows{
-			{kernel: "RoundingDots", m: 1, warps: 1, teams: 32}, {kernel: "RoundingDots", m: 2, warps: 2, teams: 8},
+			{kernel: "RoundingDots", m: 1, warps: 1, teams: 32}, {kernel: "RoundingDots", m: 2, warps: 2, teams: 16},
 			{kernel: "TileDots", m: 8, warps: 4, teams: 4},
 		} {
 			c.of = of

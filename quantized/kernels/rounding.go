@@ -10,14 +10,14 @@ import (
 // RoundingDots is [Dots] of activations as they are: each block rounds all of them, as [Activations]
 // does, to shared memory of so many words, see [RoundingWords], and then goes over rows of the matrix.
 // Neighbouring blocks take neighbouring rows, so that where there are no more rows for all teams, all
-// multiprocessors have as many. A multiprocessor is to have room for so many blocks at once.
+// multiprocessors have as many.
 //
 //kiln:kernel
-//kiln:const c.Rows=1,3 c.Each=2 c.Warps=1,2 c.Teams=4 c.Lanes=1 resident=1
+//kiln:const c.Rows=1,3 c.Each=2 c.Warps=1,2 c.Teams=4 c.Lanes=1
 func RoundingDots[F format.Block, T dsl.Float](
-	t dsl.Thread, out, x []T, b []uint8, h []uint16, w []uint32, n, k, words int, c Few, resident dsl.ConstInt, f F,
+	t dsl.Thread, out, x []T, b []uint8, h []uint16, w []uint32, n, k, words int, c Few, f F,
 ) {
-	dsl.LaunchBounds(t, c.Teams*c.Warps*dsl.ConstInt(t.WarpSize()), resident)
+	dsl.LaunchBounds(t, c.Teams*c.Warps*dsl.ConstInt(t.WarpSize()), 1)
 	rounded := dsl.DynamicShared[uint32](t, words)
 	d := format.Data{B: b, H: h, W: w}
 	line, threads := k/format.PartLen, int(c.Warps)*t.WarpSize()

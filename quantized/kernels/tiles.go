@@ -25,37 +25,40 @@ const (
 // are integers, and scaled in float32. The warps of a team take parts in turn, and are added as a tree.
 //
 //kiln:kernel
-//kiln:const c.Rows=1,3 c.Each=2 c.Warps=1,2 c.Teams=4 c.Lanes=1 resident=1
+//kiln:const c.Rows=1,3 c.Each=2 c.Warps=1,2 c.Teams=4 c.Lanes=1
 func TileDots[F format.Block, T dsl.Float](
-	t dsl.Thread, out, x []T, b []uint8, h []uint16, w []uint32, n, k, words int, c Few, resident dsl.ConstInt, f F,
+	t dsl.Thread, out, x []T, b []uint8, h []uint16, w []uint32, n, k, words int, c Few, f F,
 ) {
 	if dsl.MatrixShape[int8, int32](t, dsl.MatrixLoads) == 0 {
 		return
 	}
-	dsl.LaunchBounds(t, c.Teams*c.Warps*dsl.ConstInt(t.WarpSize()), resident)
+	dsl.LaunchBounds(t, c.Teams*c.Warps*dsl.ConstInt(t.WarpSize()), 1)
 	shared := dsl.DynamicShared[uint32](t, words)
 	line, warps := k/format.PartLen, int(c.Warps)
 	padded := (line + tileParts - 1) / tileParts * tileParts
 	in := tileMemory{numbers: padded * partWords, zeros: padded * (partWords + TileColumns*tileNumbers(f))}
 	in.stage = in.zeros + TileColumns*4 + t.Warp()*stageWords
+	d := format.Data{B: b, H: h, W: w}
+	team, begin, step := t.Warp()/warps, t.Warp()%warps*tileParts, int(c.Teams)*t.GridDimX()
+	// Parts are loaded before those in front of them are multiplied, the first ones before activations
+	// are rounded.
+	var next [2]format.Part
+	for e := range 2 {
+		next[e] = tilePart(t, d, (team*t.GridDimX()+t.BlockX())*TileRows+8*e, begin, n, line, f)
+	}
 	roundColumns(t, shared, x, k, padded, &c, f)
 	if t.ThreadX() < TileColumns*4 {
 		shared[in.zeros+t.ThreadX()] = 0
 	}
 	t.Sync()
-	d := format.Data{B: b, H: h, W: w}
-	team := t.Warp() / warps
-	for base := 0; base*TileRows < n; base += int(c.Teams) * t.GridDimX() {
+	for base := 0; base*TileRows < n; base += step {
 		first := (base + team*t.GridDimX() + t.BlockX()) * TileRows
 		if c.Warps == 1 && first >= n { // teams of several warps meet
 			break
 		}
 		var sums [4]float32
-		for i := t.Warp() % warps * tileParts; i < line; i += warps * tileParts {
-			var ps [2]format.Part // all loads come first
-			for e := range 2 {
-				ps[e] = tilePart(t, d, first+8*e, i, n, line, f)
-			}
+		for i := begin; i < line; i += warps * tileParts {
+			ps := next
 			t.SyncWarp()
 			for e := range 2 {
 				at := in.stage/4 + t.Lane()%tileParts*(stagePitch/4) + t.Lane()/tileParts + 8*e
@@ -63,6 +66,13 @@ func TileDots[F format.Block, T dsl.Float](
 				dsl.StoreVec(shared, at+TileRows, [4]uint32{ps[e].Q[4], ps[e].Q[5], ps[e].Q[6], ps[e].Q[7]})
 			}
 			t.SyncWarp()
+			from, rows := i+warps*tileParts, first
+			if from >= line {
+				from, rows = begin, first+step*TileRows
+			}
+			for e := range 2 {
+				next[e] = tilePart(t, d, rows+8*e, from, n, line, f)
+			}
 			addParts(t, &sums, &ps, shared, &in, i, f)
 		}
 		storeTile(t, out, &sums, first, n, &c)
