@@ -35,29 +35,54 @@ func (b *pass) defers(n *node, g *Tensor) bool {
 		b.parts = map[*Tensor][]part{}
 	}
 	b.parts[to.Tensor] = append(b.parts[to.Tensor], part{v, g})
+	b.hold(g)
 	return true
 }
 
 // gradient is that of u, nil if it has none, with those of its parts.
 func (b *pass) gradient(u *Tensor) (*Tensor, error) {
-	g, parts := b.grads[u], b.parts[u]
+	parts := b.parts[u]
 	if parts == nil {
-		return g, nil
+		return b.grads[u], nil
 	}
 	delete(b.parts, u)
-	if g == nil && tile(u, parts) {
-		g = together(u, parts)
+	var err error
+	if b.grads[u] == nil && tile(u, parts) {
+		err = b.add(u, together(u, parts))
 	} else {
 		for _, p := range parts {
-			x := p.spread(p.g, p.g, []*Tensor{u})[0]
-			if g != nil {
-				x = g.Add(x)
+			if err == nil {
+				err = b.add(u, p.spread(p.g, p.g, []*Tensor{u})[0])
 			}
-			g = x
 		}
 	}
-	b.grads[u] = g
-	return g, g.Err()
+	for _, p := range parts {
+		if e := b.release(p.g); err == nil {
+			err = e
+		}
+	}
+	return b.grads[u], err
+}
+
+// add adds x, which the pass has allocated, to the gradient of u.
+func (b *pass) add(u, x *Tensor) error {
+	if have := b.grads[u]; have != nil && x.err == nil {
+		sum := have.Add(x)
+		b.hold(x)
+		b.own(x)
+		if err := b.release(x); err != nil {
+			return err
+		}
+		x = sum
+	}
+	if x.err != nil {
+		return x.err
+	}
+	if err := b.set(u, x); err != nil {
+		return err
+	}
+	b.own(x)
+	return nil
 }
 
 // tile reports whether parts are those that u falls into along a dimension. They are in order then.

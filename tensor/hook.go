@@ -46,6 +46,13 @@ func (t *Tensor) OnGradient(f func(g *Tensor) *Tensor) (remove func(), err error
 	}, nil
 }
 
+// any reports whether there are functions.
+func (h *hooks) any() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.list) > 0
+}
+
 // call returns what the functions make of the gradient g of t.
 func (h *hooks) call(t, g *Tensor, graph bool) (*Tensor, error) {
 	h.mu.Lock()

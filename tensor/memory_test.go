@@ -321,3 +321,42 @@ func TestScopeKeepsIndices(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []float32{7, 7, 9, 5}, list[float32](t, g.Of(v.Tensor())))
 }
+
+// A backward pass has the gradients of few results at one time, in a scope and without one: what is
+// not needed any more is freed, but for what a hook has seen.
+func TestBackwardFrees(t *testing.T) {
+	d := open(t)
+	const n, deep = 1 << 18, 24
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // nothing is collected
+	for _, scoped := range []bool{false, true} {
+		x := tensor.NewVar(tensor.Rand(d, tensor.F32, 0.5, 1, 4, n/4)).Tensor()
+		in, middle, seen := x, ten(nil), ten(nil)
+		if s := tensor.OpenScope(); scoped {
+			in = x.In(s)
+		}
+		y := in
+		for i := range deep {
+			y = y.Mul(y).Add(in.Narrow(0, 0, 1)).AddScalar(0.5).Sqrt() // four results, and parts of one
+			if i == deep/2 {
+				middle = y
+			}
+		}
+		_, err := middle.OnGradient(func(g ten) ten { seen = g; return nil })
+		require.NoError(t, err)
+		loss := y.Sum()
+		require.NoError(t, loss.Err())
+		d.ResetPeak()
+		before := d.PeakBytes()
+		grads, err := loss.Backward()
+		require.NoError(t, err)
+		took := float64(d.PeakBytes()-before) / (4 * n)
+		require.Less(t, took, 16.0, "scoped %v: tensors of the size of a result", scoped)
+		_, err = seen.Float64s()
+		require.NoError(t, err, "what a hook has kept")
+		_, err = grads.Of(x).Float64s()
+		require.NoError(t, err)
+		again, err := loss.Backward()
+		require.NoError(t, err)
+		alike(t, grads.Of(x), again.Of(x), 0, "again")
+	}
+}

@@ -261,7 +261,10 @@ func (t *Tensor) BackwardBy(o BackwardOptions) (*Gradients, error) {
 			return nil, wrapped(op, err)
 		}
 	}
-	b := &pass{graph: o.Graph, grads: map[*Tensor]*Tensor{t: o.Seed}}
+	b := &pass{graph: o.Graph, grads: map[*Tensor]*Tensor{}}
+	if err := b.set(t, o.Seed); err != nil {
+		return nil, err
+	}
 	order := TopologicalOrder(t)
 	b.want(o.For, order)
 	for _, u := range order {
@@ -272,23 +275,24 @@ func (t *Tensor) BackwardBy(o BackwardOptions) (*Gradients, error) {
 		if g == nil {
 			continue
 		}
-		if !o.part || !slices.Contains(o.For, u) {
-			if g, err = u.node.hooks.call(u, g, o.Graph); err != nil {
+		if (!o.part || !slices.Contains(o.For, u)) && u.node.hooks.any() {
+			if g, err = b.hooked(u, g); err != nil {
 				return nil, err
 			}
-			b.grads[u] = g
 		}
 		if u.node.in == nil || slices.Contains(o.stop, u) {
 			continue // it keeps its gradient
 		}
-		if !b.wanted[u] {
-			delete(b.grads, u)
-		}
 		if err := b.spread(u, g); err != nil {
 			return nil, err
 		}
+		if !b.wanted[u] {
+			if err := b.drop(u); err != nil {
+				return nil, err
+			}
+		}
 	}
-	return b.result(), nil
+	return b.result()
 }
 
 // pass is one backward pass from a result to what it was made of.
@@ -298,6 +302,7 @@ type pass struct {
 	grads  map[*Tensor]*Tensor
 	wanted map[*Tensor]bool // nil: all variables are
 	leads  map[*Tensor]bool // to what is wanted; nil: everything does
+	memory
 }
 
 // want notes what gradients are for; order has operands behind results.
@@ -317,28 +322,42 @@ func (b *pass) want(list, order []*Tensor) {
 }
 
 // result is the gradients that are wanted.
-func (b *pass) result() *Gradients {
+func (b *pass) result() (*Gradients, error) {
 	if b.wanted != nil {
 		for t := range b.grads {
-			if !b.wanted[t] {
-				delete(b.grads, t)
+			if b.wanted[t] {
+				continue
+			}
+			if err := b.drop(t); err != nil {
+				return nil, err
 			}
 		}
 	}
-	return &Gradients{b.grads}
+	return &Gradients{b.grads}, nil
 }
 
-// spread adds what the gradient g of u is worth to those of the operands.
-func (b *pass) spread(u, g *Tensor) error {
+// spread adds what the gradient g of u is worth to those of the operands. What is computed on the way is
+// freed behind it, but for these.
+func (b *pass) spread(u, g *Tensor) (err error) {
 	n := u.node
 	if b.defers(n, g) {
 		return nil
 	}
-	in := make([]*Tensor, len(n.in))
+	out, in := b.operand(u, n.made), make([]*Tensor, len(n.in))
 	for i, x := range n.in {
 		in[i] = b.operand(x.Tensor, x.version)
 	}
-	grads, added := b.gradients(n, g, b.operand(u, n.made), in)
+	kept := make([]*Tensor, len(in))
+	if !b.graph {
+		g = g.with(g.layout)
+		s := enclose(append([]*Tensor{g, out}, in...))
+		defer func() {
+			if e := b.settle(s, kept); err == nil {
+				err = e
+			}
+		}()
+	}
+	grads, added := b.gradients(n, g, out, in)
 	for i, x := range grads {
 		to := n.in[i]
 		if x == nil || to.node == nil || b.leads != nil && !b.leads[to.Tensor] {
@@ -369,7 +388,10 @@ func (b *pass) spread(u, g *Tensor) error {
 			}
 			return fmt.Errorf("gradient of %s: %w", n.op, x.err)
 		}
-		b.grads[to.Tensor] = x
+		kept[i] = x
+		if err := b.set(to.Tensor, x); err != nil {
+			return err
+		}
 	}
 	return nil
 }
