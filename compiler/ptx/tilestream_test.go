@@ -129,7 +129,8 @@ func (s *stream) add(row, x, y, z []float64, at int) {
 			if s.both == 0 {
 				row[c] += 2 * p * z[n*s.d+c]
 			} else {
-				row[c] += 2*p*z[n*s.d+c] + 3*(2*p-dot(x, z[n*s.d:], s.d)-1)*y[n*s.k+c]
+				times, less := float64(1+n%2), float64(n%3)
+				row[c] += times*p*z[n*s.d+c] + 3*(times*p-dot(x, z[n*s.d:], s.d)-less)*y[n*s.k+c]
 			}
 		}
 	}

@@ -11,10 +11,11 @@ type Both[T dsl.Number] struct {
 
 // ChainBoth computes n times the products of b.A and b.A2 with factors that tiles says, of so many
 // columns that count. start sets what the sums of the second product begin with. f may change the sums
-// of the first product, and g then both. What they have made of those of the first product is
-// multiplied, if two is true, with the second factor that tiles said and added to the sums of c2, and
-// what they have made of those of the second product with the first factor, and added to the sums of c.
-// Last done gets the sums of c and of c2.
+// of the first product, and g then both. If two is true, columns gives two numbers for column c of tile
+// number i: f and g get the first ones, start the second ones, of the [Columns] of the thread. What they
+// have made of the sums of the first product is then multiplied with the second factor that tiles said
+// and added to the sums of c2. What they have made of those of the second product is multiplied with the
+// first factor and added to the sums of c. Last done gets the sums of c and of c2.
 //
 // Of describes the first products, c and c2 the second ones, as [MultiplySums] wants them, of as many
 // columns as b.K and b.K2 rounded up to whole stages. mad multiplies and adds where the device has no
@@ -22,22 +23,29 @@ type Both[T dsl.Number] struct {
 //
 // With bulk copies (of.Bulk) both A stay in shared memory, of.Stages tiles are copied ahead by one warp
 // of the block, in boxes of 128 bytes of as many rows as the tiles have, the second product is under way
-// while f works, and other functions contain no barrier of the block. What is beyond the edge of a
-// tensor is zeros then, and tiles may have rows that do not count.
-func ChainBoth[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two dsl.ConstBool, b Both[T], n int, mad func(a, b, c C) C, tiles func(i int) (b, b2 Factor[T], n int), start func(i int, sums2 []C), f func(i int, sums []C), g func(i int, sums, sums2 []C), done func(sums, sums2 []C)) {
+// while f works, another warp calls columns, and no function contains a barrier of the block. What is
+// beyond the edge of a tensor is zeros then, and tiles may have rows that do not count.
+func ChainBoth[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two dsl.ConstBool, b Both[T], n int, mad func(a, b, c C) C, tiles func(i int) (b, b2 Factor[T], n int), columns func(i, c int) (x, y C), start func(i int, ofColumns, sums2 []C), f func(i int, ofColumns, sums []C), g func(i int, ofColumns, sums, sums2 []C), done func(sums, sums2 []C)) {
 	if chains[T, C](t, of, of) {
-		chainBothBulk(t, of, c, c2, two, b, n, tiles, start, f, g, done)
+		chainBothBulk(t, of, c, c2, two, b, n, tiles, columns, start, f, g, done)
 		return
 	}
 	sums, sums2 := dsl.LocalSlice[C](c.Sums(t)), dsl.LocalSlice[C](c2.Sums(t))
 	for i := range n {
 		x, y := dsl.LocalSlice[C](of.Sums(t)), dsl.LocalSlice[C](of.Sums(t))
+		ofX, ofY := dsl.LocalSlice[C](Columns[T, C](t, of)), dsl.LocalSlice[C](Columns[T, C](t, of))
 		b1, b2, count := tiles(i)
 		Multiply(t, x, b.A, b1, b.K, of, mad)
-		start(i, y)
+		if two {
+			eachColumn[T, C](t, of, func(col, j int) { _, ofY[j] = columns(i, col) })
+		}
+		start(i, ofY, y)
 		Multiply(t, y, b.A2, b2, b.K2, of, mad)
-		f(i, x)
-		g(i, x, y)
+		if two {
+			eachColumn[T, C](t, of, func(col, j int) { ofX[j], _ = columns(i, col) })
+		}
+		f(i, ofX, x)
+		g(i, ofX, x, y)
 		if two {
 			MultiplySums(t, sums2, x, of, across(b2, b.K2), count, c2, mad)
 		}
@@ -52,7 +60,7 @@ func across[T dsl.Number](f Factor[T], n int) Factor[T] {
 }
 
 // chainBothBulk is [ChainBoth] by bulk copies and warpgroup instructions.
-func chainBothBulk[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two dsl.ConstBool, b Both[T], n int, tiles func(i int) (b, b2 Factor[T], n int), start func(i int, sums2 []C), f func(i int, sums []C), g func(i int, sums, sums2 []C), done func(sums, sums2 []C)) {
+func chainBothBulk[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two dsl.ConstBool, b Both[T], n int, tiles func(i int) (b, b2 Factor[T], n int), columns func(i, c int) (x, y C), start func(i int, ofColumns, sums2 []C), f func(i int, ofColumns, sums []C), g func(i int, ofColumns, sums, sums2 []C), done func(sums, sums2 []C)) {
 	l := links[T]{
 		xs:    dsl.SharedSlice[T](t, of.M*c.N),
 		as:    dsl.SharedSlice[T](t, of.M*c2.N),
@@ -62,11 +70,16 @@ func chainBothBulk[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two dsl.Con
 		fullB: dsl.Shared[[maxTiles]dsl.MBarrier](t),
 		freeB: dsl.Shared[[maxTiles]dsl.MBarrier](t),
 	}
+	numbers := dsl.SharedSlice[C](t, 2*of.Stages*of.N) // of the columns of tiles
 	if t.ThreadX() == 0 {
 		l.there.Init(1)
+		arrivals := 1
+		if two {
+			arrivals += t.WarpSize()
+		}
 		for s := range int(of.Stages) {
-			l.fullB[s].Init(1)
-			l.freeB[s].Init(int(of.Down) / warpgroup)
+			l.fullB[s].Init(arrivals)
+			l.freeB[s].Init(int(of.Warps()))
 		}
 		dsl.AsyncFence()
 	}
@@ -78,7 +91,7 @@ func chainBothBulk[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two dsl.Con
 		sums, sums2 := dsl.LocalSlice[C](c.Sums(t)), dsl.LocalSlice[C](c2.Sums(t))
 		l.there.Wait(t, 0)
 		for i := range n {
-			multiplyBoth(t, &l, sums, sums2, of, c, c2, two, i, n, start, f, g)
+			multiplyBoth(t, &l, numbers, sums, sums2, of, c, c2, two, i, n, start, f, g)
 		}
 		done(sums, sums2)
 	} else {
@@ -97,7 +110,30 @@ func chainBothBulk[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two dsl.Con
 				copyTile(t, l.ds, l.at*int(of.N*c2.N), &b2, of.N, c2.N, &l.fullB[l.at], of)
 				l.next(of)
 			}
+		} else if bool(two) && t.Warp() == int(of.Warps())+1 {
+			fillColumns(t, &l, numbers, of, n, columns)
 		}
+	}
+}
+
+// fillColumns stores the numbers of the columns of all tiles, each tile's as soon as its memory is free.
+// All threads of a warp call it.
+func fillColumns[T, C dsl.Number](t dsl.Thread, l *links[T], numbers []C, of *Config, n int, columns func(i, c int) (x, y C)) {
+	each := of.N / dsl.ConstInt(t.WarpSize())
+	own := dsl.LocalSlice[C](2 * each)
+	for i := range n {
+		//kiln:unroll
+		for j := range int(each) {
+			own[2*j], own[2*j+1] = columns(i, j*t.WarpSize()+t.Lane())
+		}
+		l.freeB[l.at].Wait(t, l.parity^1)
+		//kiln:unroll
+		for j := range int(each) {
+			at := 2*l.at*int(of.N) + j*t.WarpSize() + t.Lane()
+			numbers[at], numbers[at+int(of.N)] = own[2*j], own[2*j+1]
+		}
+		l.fullB[l.at].Arrive()
+		l.next(of)
 	}
 }
 
@@ -111,19 +147,27 @@ func copyTile[T dsl.Number](t dsl.Thread, to []T, i int, f *Factor[T], rows, wid
 // multiplyBoth multiplies tile number i of n in all ways. Its last products begin when all fragments of
 // A are there: two tiles of sums and the fragments of one, beside sums of products under way, are more
 // registers than a thread has for heads of 128, and an assembler lets products wait for each other then.
-func multiplyBoth[T, C dsl.Number](t dsl.Thread, l *links[T], sums, sums2 []C, of, c, c2 *Config, two dsl.ConstBool, i, n int, start func(i int, sums2 []C), f func(i int, sums []C), g func(i int, sums, sums2 []C)) {
+func multiplyBoth[T, C dsl.Number](t dsl.Thread, l *links[T], numbers, sums, sums2 []C, of, c, c2 *Config, two dsl.ConstBool, i, n int, start func(i int, ofColumns, sums2 []C), f func(i int, ofColumns, sums []C), g func(i int, ofColumns, sums, sums2 []C)) {
 	x, y := dsl.LocalSlice[C](of.Sums(t)), dsl.LocalSlice[C](of.Sums(t))
 	size := of.N / dsl.MatrixShape[T, C](t, dsl.MatrixK) * dsl.MatrixShape[T, C](t, dsl.MatrixLenA)
 	a, a2 := dsl.LocalSlice[T](size), dsl.LocalSlice[T](size)
-	start(i, y)
+	ofX, ofY := dsl.LocalSlice[C](Columns[T, C](t, of)), dsl.LocalSlice[C](Columns[T, C](t, of))
+	numbers = numbers[2*l.at*int(of.N):]
 	l.fullB[l.at].Wait(t, l.parity)
+	if two {
+		eachColumn[T, C](t, of, func(col, j int) { ofY[j] = numbers[int(of.N)+col] })
+	}
+	start(i, ofY, y)
 	dsl.WarpgroupFence()
 	multiplyAlong(t, x, l.xs, l.bs[l.at*int(of.N*c.N):], of, c.N, false)
 	dsl.WarpgroupCommit()
 	multiplyAlong(t, y, l.as, l.ds[l.at*int(of.N*c2.N):], of, c2.N, true)
 	dsl.WarpgroupCommit()
 	dsl.WarpgroupWait(t, 1)
-	f(i, x)
+	if two {
+		eachColumn[T, C](t, of, func(col, j int) { ofX[j] = numbers[col] })
+	}
+	f(i, ofX, x)
 	at := l.at
 	l.next(of)
 	// A loop stands between f and the wait for the second product, as assemblers move that up to where
@@ -132,7 +176,7 @@ func multiplyBoth[T, C dsl.Number](t dsl.Thread, l *links[T], sums, sums2 []C, o
 		l.fullB[l.at].Wait(t, l.parity)
 	}
 	dsl.WarpgroupWait(t, 0)
-	g(i, x, y)
+	g(i, ofX, x, y)
 	if two {
 		takeAll(t, a2, x, of)
 	}
@@ -144,7 +188,9 @@ func multiplyBoth[T, C dsl.Number](t dsl.Thread, l *links[T], sums, sums2 []C, o
 	multiplyRows(t, sums, a, l.bs, at*int(of.N*c.N), of, c)
 	dsl.WarpgroupCommit()
 	dsl.WarpgroupWait(t, 0)
-	release(t, &l.freeB[at])
+	if t.Lane() == 0 { // of each warp, as each reads numbers of columns itself
+		l.freeB[at].Arrive()
+	}
 }
 
 // multiplyAlong begins to multiply rows of two factors of so many elements in shared memory, and to add

@@ -36,7 +36,7 @@ func (w *Tiles) gradient(n dsl.ConstInt) tile.Config {
 func (w *Tiles) Shared(inLanes bool) int {
 	c, ofK, ofV := w.scores(), w.gradient(w.D), w.gradient(w.DV)
 	if w.Bulk {
-		return int((c.M + c.Stages*c.N) * (w.D + w.DV))
+		return int((c.M+c.Stages*c.N)*(w.D+w.DV) + 2*2*c.Stages*c.N) // two float32 of each column
 	}
 	n := c.Shared() + int(ofK.Stages*ofK.K*ofK.N)
 	if ofV.N != ofK.N {
@@ -183,13 +183,13 @@ func BackwardQueries[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap
 		b = tile.Factor[T]{Mem: k, At: keys + key*p.K.Key, Limit: end - key, Across: p.K.Key, Along: 1, Map: kMap, Row: key, Plane: batch*p.K.Plane + head}
 		b2 = tile.Factor[T]{Mem: v, At: values + key*p.V.Key, Limit: end - key, Across: p.V.Key, Along: 1, Map: vMap, Row: key, Plane: batch*p.V.Plane + head}
 		return b, b2, min(end-key, int(cfg.N))
-	}, func(_ int, ds []C) {
+	}, func(_, _ int) (x, y C) { return 0, 0 }, func(_ int, _, ds []C) {
 		tile.MapRows(t, q, ds, deltaOf, &cfg, func(_, _ int, _, delta C) C { return -delta })
-	}, func(i int, scores []C) {
+	}, func(i int, _, scores []C) {
 		if !f.Capped {
 			weighed(i, scores)
 		}
-	}, func(i int, scores, ds []C) {
+	}, func(i int, _, scores, ds []C) {
 		if f.Capped {
 			capEach(scores, ds, weight.less, cfg.Sums(t))
 			weighed(i, scores)
@@ -226,22 +226,12 @@ func BackwardKeys[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap, v
 		query = begin + i%each*int(cfg.N)
 		return plane*p.Rows + i/each*p.S + query, query
 	}
-	columnsOf := func(values []C, n int) []C { // those of the first n columns
-		of := dsl.LocalSlice[C](tile.Columns[T, C](t, &cfg))
-		tile.EachColumn(t, q, of, &cfg, func(c, i int, _ bool) {
-			if c < n {
-				of[i] = values[c]
-			}
-		})
-		return of
-	}
-	weighed := func(i int, scores []C) { // replaces scores by probabilities
-		row, query := at(i)
+	weighed := func(i int, logOf, scores []C) { // replaces scores by probabilities
+		_, query := at(i)
 		group, n := i/each, min(end-query, int(cfg.N))
-		logOf := columnsOf(logs[row:], n)
 		if bool(w.Raw) && n == int(cfg.N) && (!bool(f.Bounded) || key+int(cfg.M)-1 <= query+p.Off+p.Right && key >= query+n-1+p.Off-p.Left) {
 			tile.MapColumns(t, q, scores, logOf, &cfg, func(_, _ int, s, log C) C {
-				return power(dsl.FMA(s, scale*log2e, -finite(log, lowest)*log2e))
+				return power(dsl.FMA(s, scale*log2e, -log*log2e))
 			})
 			return
 		}
@@ -255,7 +245,7 @@ func BackwardKeys[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap, v
 				return 0
 			}
 			r = min(key+r, p.Keys-1)
-			return weight.probability(s, r-(query+c+p.Off), mask+(query+c)*p.Mask.Row+r*p.Mask.Key, slope, finite(log, lowest))
+			return weight.probability(s, r-(query+c+p.Off), mask+(query+c)*p.Mask.Row+r*p.Mask.Key, slope, log)
 		})
 	}
 	tile.ChainBoth(t, &cfg, &ofK, &ofV, true, both, each*(p.Rows/p.S), mad, func(i int) (b, b2 tile.Factor[T], n int) {
@@ -264,15 +254,19 @@ func BackwardKeys[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap, v
 		b = tile.Factor[T]{Mem: q, At: row * p.D, Limit: n, Across: p.D, Along: 1, Map: qMap, Row: row}
 		b2 = tile.Factor[T]{Mem: grad, At: row * p.DV, Limit: n, Across: p.DV, Along: 1, Map: gradMap, Row: row}
 		return b, b2, n
-	}, func(i int, ds []C) {
+	}, func(i, c int) (log, delta C) {
 		row, query := at(i)
-		of := columnsOf(deltas[row:], min(end-query, int(cfg.N)))
-		tile.MapColumns(t, q, ds, of, &cfg, func(_, _ int, _, delta C) C { return -delta })
-	}, func(i int, scores []C) {
-		if !f.Capped {
-			weighed(i, scores)
+		if query+c >= end {
+			return 0, 0
 		}
-	}, func(i int, scores, ds []C) {
+		return finite(logs[row+c], lowest), -deltas[row+c]
+	}, func(_ int, deltaOf, ds []C) {
+		tile.MapColumns(t, q, ds, deltaOf, &cfg, func(_, _ int, _, delta C) C { return delta })
+	}, func(i int, logOf, scores []C) {
+		if !f.Capped {
+			weighed(i, logOf, scores)
+		}
+	}, func(i int, logOf, scores, ds []C) {
 		if _, query := at(i); end-query < int(cfg.N) { // what is beyond may be of another head
 			tile.Map(t, q, ds, &cfg, func(_, c int, d C) C {
 				if c >= end-query {
@@ -283,7 +277,7 @@ func BackwardKeys[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap, v
 		}
 		if f.Capped {
 			capEach(scores, ds, weight.less, cfg.Sums(t))
-			weighed(i, scores)
+			weighed(i, logOf, scores)
 		}
 		multiplyEach(ds, scores, cfg.Sums(t))
 	}, func(sumsK, sumsV []C) {

@@ -7,7 +7,8 @@ import (
 
 // TileStream stores, for x of m×k, y of n×k and z of n×d, the sum over tiles of rows of y and z of
 // 2·(x·yᵀ)·z, of which each changes the sign of those before it, and every third tile is left out.
-// If both is true, it is 2·(x·yᵀ)·z + 3·(2·x·yᵀ − x·zᵀ − 1)·y, for k equal to d.
+// If both is true, it is S·z + 3·(S − x·zᵀ − r%3)·y, for S = x·yᵀ·(1 + r%2), row r of y and z, and k equal
+// to d.
 //
 //kiln:kernel
 //kiln:const both=true,false wide=16 cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Bulk=false cfg.Cluster=1 cfg.OutSize=0 cfg.Promote=0 then.M=16 then.N=64 then.K=16 then.Down=1 then.Across=1 then.Stages=2 then.Chunk=2 then.A=0 then.B=1 then.Bulk=false then.Cluster=1 then.OutSize=0 then.Promote=0 cfg.AVec=true cfg.BVec=true then.AVec=true then.BVec=true
@@ -27,12 +28,15 @@ func TileStream[T dsl.Number, C dsl.Real](t dsl.Thread, xMap, yMap, zMap dsl.Ten
 		tile.ChainBoth(t, &cfg, &then, &then, true, b, (n+int(cfg.N)-1)/int(cfg.N), mad, func(i int) (b, b2 tile.Factor[T], rows int) {
 			at := i * int(cfg.N)
 			return rowsOf(y, yMap, at, k), rowsOf(z, zMap, at, d), min(n-at, int(cfg.N))
-		}, func(_ int, s2 []C) {
-			tile.Map(t, x, s2, &cfg, func(_, _ int, _ C) C { return 1 })
-		}, func(_ int, s []C) {
-			tile.Map(t, x, s, &cfg, func(_, _ int, s C) C { return 4 * s })
-		}, func(_ int, s, s2 []C) {
-			tile.Map(t, x, s, &cfg, func(_, _ int, s C) C { return s / 2 })
+		}, func(i, c int) (times, less C) {
+			c += i * int(cfg.N)
+			return C(1 + c%2), C(c % 3)
+		}, func(_ int, less, s2 []C) {
+			tile.MapColumns(t, x, s2, less, &cfg, func(_, _ int, _, less C) C { return less })
+		}, func(_ int, times, s []C) {
+			tile.MapColumns(t, x, s, times, &cfg, func(_, _ int, s, times C) C { return s * times * times })
+		}, func(_ int, times, s, s2 []C) {
+			tile.MapColumns(t, x, s, times, &cfg, func(_, _ int, s, times C) C { return s / times })
 			for i := range int(cfg.Sums(t)) {
 				s2[i] = s[i] - s2[i]
 			}
