@@ -21,7 +21,8 @@ type bpe struct {
 	bytes        *[256]int32 // tokens of bytes for what is unknown, nil if there are none
 	mapped       [256]int32  // tokens of the byte-level alphabet
 	ascii        [utf8.RuneSelf]int32
-	words        bool // no merge goes over the start of a word
+	words        bool   // no merge goes over the start of a word
+	shown        *vocab // all tokens, if some cannot be merged
 }
 
 // wordStart is what SentencePiece puts for a space.
@@ -61,7 +62,12 @@ func newBPE(v *vocab, merges []mergeRule, o bpeOptions) (*bpe, error) {
 	return m, nil
 }
 
-func (m *bpe) names() *vocab { return m.vocab }
+func (m *bpe) names() *vocab {
+	if m.shown != nil {
+		return m.shown
+	}
+	return m.vocab
+}
 
 func (m *bpe) addMerge(rank int, rule mergeRule) error {
 	if len(rule.right) < len(m.prefix) {

@@ -1,6 +1,6 @@
 // Package tokenizers makes ids of text, as language models read it, and text of
-// ids. It reads the tokenizer.json of published models, Mistral's tekken.json and
-// vocabularies of tiktoken.
+// ids. It reads the tokenizer.json of published models, Mistral's tekken.json,
+// models of SentencePiece and vocabularies of tiktoken.
 //
 // A text goes through these steps; a file says what each is:
 //

@@ -1,7 +1,8 @@
 package tokenizers
 
 import (
-	"compress/gzip"
+	"bytes"
+	"compress/bzip2"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -30,8 +31,13 @@ type goldenFile struct {
 		In     [][]string
 		Out    []string
 	}
-	Tokenizers []goldenTokenizer
-	Tiktoken   struct {
+	Tokenizers    []goldenTokenizer
+	SentencePiece []struct {
+		Model   []byte
+		IDs     [][]int32
+		Decoded []string
+	}
+	Tiktoken struct {
 		File     string
 		Patterns []struct {
 			Split string
@@ -58,17 +64,13 @@ type goldenRow struct {
 }
 
 var golden = sync.OnceValue(func() *goldenFile {
-	f, err := os.Open("testdata/golden.json.gz")
+	f, err := os.Open("testdata/golden.json.bz2")
 	if err != nil {
 		panic(err)
 	}
 	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		panic(err)
-	}
 	g := &goldenFile{}
-	if err := json.NewDecoder(z).Decode(g); err != nil {
+	if err := json.NewDecoder(bzip2.NewReader(f)).Decode(g); err != nil {
 		panic(err)
 	}
 	for i, s := range g.Texts {
@@ -287,4 +289,25 @@ func TestBrokenRanks(t *testing.T) {
 	}
 	_, err := FromTiktoken(strings.NewReader(golden().Tiktoken.File), "(", nil)
 	require.ErrorContains(t, err, "not closed")
+}
+
+func TestSentencePiece(t *testing.T) {
+	for n, c := range golden().SentencePiece {
+		k, err := FromSentencePiece(bytes.NewReader(c.Model))
+		require.NoError(t, err)
+		for i, s := range golden().Texts {
+			e, err := k.Encode(s, Options{SpecialTokens: true})
+			require.NoError(t, err)
+			require.Equal(t, c.IDs[i], append([]int32{}, e.IDs...), "model %d: %q", n, s)
+			text, err := k.Decode(e.IDs, false)
+			require.NoError(t, err)
+			require.Equal(t, c.Decoded[i], text, "model %d: %v", n, e.IDs)
+		}
+		for i := range 200 { // cut off, it has fewer pieces or is an error
+			k, err := FromSentencePiece(bytes.NewReader(c.Model[:len(c.Model)*i/200]))
+			if err == nil {
+				checkAnything(t, k, "Hello wörld")
+			}
+		}
+	}
 }

@@ -46,7 +46,7 @@ func (m *merger) runFew(merges *table, toks []tok) int {
 	for {
 		low, at := uint64(noMerge), -1
 		for i, r := range m.ranks {
-			if r < low {
+			if r>>32 < low>>32 { // of equal ranks the first
 				low, at = r, i
 			}
 		}

@@ -1,6 +1,7 @@
 package tokenizers
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -13,14 +14,25 @@ import (
 // MaxFile is how many bytes a file may have.
 const MaxFile = 1 << 30
 
-// Open reads a tokenizer.json, or Mistral's tekken.json.
+// Open reads a tokenizer.json, Mistral's tekken.json, or a model of
+// SentencePiece, whatever the file is called.
 func Open(path string) (*Tokenizer, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	t, err := FromJSON(f)
+	r := bufio.NewReader(f)
+	start, _ := r.Peek(16)
+	read := FromJSON
+	if !bytes.HasPrefix(bytes.TrimSpace(start), []byte("{")) {
+		if len(start) == 0 || start[0] != '\n' { // its first field is the first piece
+			return nil, fmt.Errorf("%s is neither a JSON file nor a SentencePiece model %w;"+
+				" for a vocabulary of tiktoken there is FromTiktoken", path, ErrUnsupported)
+		}
+		read = FromSentencePiece
+	}
+	t, err := read(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -40,8 +52,9 @@ type file struct {
 	Config        raw               `json:"config"` // of a tekken.json
 }
 
-// FromJSON reads a tokenizer.json, or what FromTekken reads. What the file asks for and this package
-// does not do is an error that wraps ErrUnsupported and names it.
+// FromJSON reads a tokenizer.json, or what FromTekken reads. What the file asks
+// for and this package does not do is an error that wraps ErrUnsupported and
+// names it.
 func FromJSON(r io.Reader) (*Tokenizer, error) {
 	b, err := readLimited(r)
 	if err != nil {

@@ -68,6 +68,29 @@ func (p *precompiled) shortest(b []byte) (string, bool) {
 	return "", false
 }
 
+// longest returns the replacement of the longest string of the table that b
+// starts with, and its length.
+func (p *precompiled) longest(b []byte) (with string, n int, ok bool) {
+	if len(p.units) == 0 {
+		return "", 0, false
+	}
+	node := offset(p.units[0])
+	for i, c := range b {
+		node ^= uint32(c)
+		if c == 0 || int(node) >= len(p.units) || p.units[node]&(1<<31|0xFF) != uint32(c) {
+			break
+		}
+		unit := p.units[node]
+		node ^= offset(unit)
+		if unit>>8&1 != 0 {
+			if s, found := p.value(node); found {
+				with, n, ok = s, i+1, true
+			}
+		}
+	}
+	return with, n, ok
+}
+
 // offset is where the children of a unit are, relative to it.
 func offset(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
 

@@ -26,7 +26,7 @@ func TestPublished(t *testing.T) {
 	if folder == "" {
 		t.Skipf("%s names no folder with published tokenizers", publishedFolder)
 	}
-	paths, err := filepath.Glob(filepath.Join(folder, "*.json.ids.gz"))
+	paths, err := filepath.Glob(filepath.Join(folder, "*.ids.gz"))
 	require.NoError(t, err)
 	require.NotEmpty(t, paths, "run testdata/gen.py ids %s", folder)
 	for _, path := range paths {

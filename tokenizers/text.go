@@ -108,6 +108,14 @@ func (w *writer) put(s string, from, to int) {
 	}
 }
 
+// drop takes the last n bytes that were written back.
+func (w *writer) drop(n int) {
+	w.dst = w.dst[:len(w.dst)-n]
+	if w.track {
+		w.at = w.at[:len(w.at)-n]
+	}
+}
+
 // putRune is put of a character.
 func (w *writer) putRune(r rune, from, to int) {
 	var buf [utf8.UTFMax]byte

@@ -58,7 +58,8 @@ func FromTiktoken(r io.Reader, split string, special map[string]int32) (*Tokeniz
 // fromRanks makes a tokenizer of ranks of tokens, which are in the byte-level
 // alphabet: of neighbouring tokens those are merged first whose union has the
 // lowest rank.
-func fromRanks(tokens map[string]int64, split string, special map[string]int32) (*Tokenizer, error) {
+func fromRanks(tokens map[string]int64, split string, special map[string]int32) (
+	*Tokenizer, error) {
 	if len(tokens) == 0 {
 		return nil, errors.New("the file has no tokens")
 	}

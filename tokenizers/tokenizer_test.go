@@ -1,7 +1,10 @@
 package tokenizers
 
 import (
+	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +102,31 @@ func TestPlainText(t *testing.T) {
 	text, err := k.Decode(ids, false)
 	require.NoError(t, err)
 	require.Equal(t, "a<|endoftext|>", text)
+}
+
+func TestOpenOther(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.tiktoken")
+	require.NoError(t, os.WriteFile(path, []byte("YQ== 0\n"), 0o600))
+	_, err := Open(path)
+	require.ErrorIs(t, err, ErrUnsupported)
+	require.ErrorContains(t, err, "FromTiktoken")
+	_, err = Open(filepath.Join(t.TempDir(), "none"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NoError(t, os.WriteFile(path, golden().SentencePiece[0].Model, 0o600))
+	_, err = Open(path)
+	require.NoError(t, err)
+}
+
+func FuzzSentencePiece(f *testing.F) {
+	for _, c := range golden().SentencePiece {
+		f.Add(c.Model, "Hello  xx wörld <new> 你好")
+	}
+	f.Fuzz(func(t *testing.T, model []byte, s string) {
+		k, err := FromSentencePiece(bytes.NewReader(model))
+		if err == nil {
+			checkAnything(t, k, s)
+		}
+	})
 }
 
 // TestStreamBroken looks at ids that never make a character: the stream goes on.

@@ -20,6 +20,8 @@ type unigram struct {
 	unkScore float64
 	bytes    *[256]int32 // tokens of bytes for what is unknown, nil if there are none
 	trie     *trie
+	single   bool // scores are kept in 32 bits
+	longest  int  // bytes of the longest token
 }
 
 // best is the best way to the end of a part of a piece.
@@ -76,6 +78,9 @@ func (m *unigram) search(s *state, piece []byte) error {
 		s.best[i] = best{from: -1}
 	}
 	for pos := 0; pos < len(piece); {
+		if m.single {
+			recentre(s.best[pos:min(pos+m.longest+1, len(s.best))])
+		}
 		score := s.best[pos].score
 		_, size := utf8.DecodeRune(piece[pos:])
 		single := false
@@ -85,7 +90,7 @@ func (m *unigram) search(s *state, piece []byte) error {
 				break
 			}
 			if id := m.trie.value[node]; id >= 0 {
-				s.best[i+1].offer(score+m.scores[id], pos, id)
+				s.best[i+1].offer(score+m.scores[id], pos, id, m.single)
 				single = single || i+1 == pos+size
 			}
 		}
@@ -93,14 +98,36 @@ func (m *unigram) search(s *state, piece []byte) error {
 			if m.unk < 0 {
 				return fmt.Errorf("character %q: %w (unk_id)", piece[pos:pos+size], errNoUnknown)
 			}
-			s.best[pos+size].offer(score+m.unkScore, pos, m.unk)
+			s.best[pos+size].offer(score+m.unkScore, pos, m.unk, m.single)
 		}
 		pos += size
 	}
 	return nil
 }
 
-func (b *best) offer(score float64, from int, id int32) {
+// farScore is how far scores go from 0 before they start there anew: in 32 bits
+// those of a long text would have no digits left for differences.
+const farScore = 1e5
+
+// recentre takes the score of the first position off all that are known: none
+// lies further on than the longest token.
+func recentre(list []best) {
+	by := list[0].score
+	if by >= -farScore && by <= farScore {
+		return
+	}
+	list[0].score = 0
+	for i := 1; i < len(list); i++ {
+		if list[i].from >= 0 {
+			list[i].score = float64(float32(list[i].score - by))
+		}
+	}
+}
+
+func (b *best) offer(score float64, from int, id int32, single bool) {
+	if single {
+		score = float64(float32(score))
+	}
 	if b.from < 0 || score > b.score {
 		*b = best{score, int32(from), id}
 	}
@@ -130,7 +157,7 @@ func (m *unigram) unknowns(dst []tok, n int, piece []byte) ([]tok, error) {
 }
 
 func (m *unigram) fallback(dst []tok, t tok, b []byte) []tok {
-	if id, ok := m.ids[string(b)]; ok {
+	if id, ok := m.ids[string(b)]; ok && !m.single {
 		return append(dst, tok{id, t.lo, t.hi})
 	}
 	n := len(dst)

@@ -1,12 +1,13 @@
-"""Makes golden.json.gz: what the reference, package tokenizers of PyPI, makes of a corpus.
+"""Makes golden.json.bz2: what the reference, package tokenizers of PyPI, makes of a corpus.
 
-    pip install tokenizers tiktoken mistral-common
-    python testdata/gen.py testdata/golden.json.gz
+    pip install tokenizers tiktoken mistral-common sentencepiece
+    python testdata/gen.py testdata/golden.json.bz2
     python testdata/gen.py ids FOLDER     # FOLDER/*.json: ids of published tokenizers beside them
 
 Texts are stored as hexadecimal bytes, since some are not UTF-8: the reference gets those with
 replacement characters. Offsets are in characters.
 """
+import bz2
 import gzip
 import json
 import pathlib
@@ -232,6 +233,28 @@ def ranked(tokenizer):
     return out
 
 
+def pieced():
+    """Small models of SentencePiece."""
+    import base64
+    import io
+    import tempfile
+    import sentencepiece
+    common = dict(vocab_size=700, hard_vocab_limit=False, character_coverage=0.98, minloglevel=2, user_defined_symbols=["<new>", "xx", "  "])
+    rules = tempfile.NamedTemporaryFile("w", suffix=".tsv")
+    rules.write("FB01\t66 69\nE9\t45\n65 301\tE9\n3000\t20\n200B\t\n9\t20\nA\t20\n")
+    rules.flush()
+    out = []
+    for kind in [dict(model_type="bpe", byte_fallback=True, normalization_rule_name="identity", remove_extra_whitespaces=False),
+                 dict(model_type="bpe", normalization_rule_tsv=rules.name), dict(model_type="bpe", split_by_whitespace=False, add_dummy_prefix=False, normalization_rule_name="identity"),
+                 dict(model_type="unigram", normalization_rule_tsv=rules.name), dict(model_type="unigram", byte_fallback=True, normalization_rule_name="identity", add_dummy_prefix=False, remove_extra_whitespaces=False)]:
+        model = io.BytesIO()
+        sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(s.replace("\0", "") for s in CORPUS if s.strip()), model_writer=model, **common, **kind)
+        p = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+        ids = [p.encode(s) for s in TEXTS]
+        out.append({"model": base64.b64encode(model.getvalue()).decode(), "ids": ids, "decoded": [p.decode(i) for i in ids]})
+    return out
+
+
 def encoding(e):
     return {"ids": e.ids, "offsets": [x for o in e.offsets for x in o], "types": e.type_ids, "words": [-1 if w is None else w for w in e.word_ids],
             "special": e.special_tokens_mask, "mask": e.attention_mask}
@@ -265,16 +288,23 @@ def golden():
     made = all_tokenizers()
     out["tokenizers"] = [described(k, t) for k, t in made.items()]
     out["tiktoken"] = ranked(made["gpt2"])
+    out["sentencepiece"] = pieced()
     return out
 
 
 def published(folder):
     """Ids of published tokenizers, of the texts and of the files FOLDER/*.txt."""
-    for path in sorted(pathlib.Path(folder).glob("*.json")):
+    for path in sorted([*pathlib.Path(folder).glob("*.json"), *pathlib.Path(folder).glob("*.model*")]):
+        if path.suffix == ".gz":
+            continue
         if path.name.startswith("tekken"):
             from mistral_common.tokens.tokenizers.tekken import Tekkenizer
             t = Tekkenizer.from_file(path)
             encode = lambda s, special: t.encode(s, bos=special, eos=False)
+        elif ".model" in path.name:
+            import sentencepiece
+            p = sentencepiece.SentencePieceProcessor(model_file=str(path))
+            encode = lambda s, special: p.encode(s)
         else:
             t = Tokenizer.from_file(str(path))
             encode = lambda s, special: t.encode(s, add_special_tokens=special).ids
@@ -290,6 +320,4 @@ if __name__ == "__main__":
         published(sys.argv[2])
     else:
         text = json.dumps(golden(), ensure_ascii=False, separators=(",", ":")).encode()
-        with open(sys.argv[1], "wb") as raw:
-            with gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, compresslevel=9, filename="") as out:
-                out.write(text)
+        pathlib.Path(sys.argv[1]).write_bytes(bz2.compress(text, 9))
