@@ -54,6 +54,9 @@ func (o Options) Emit(m *ir.Module, t target.Target) (string, error) {
 	if !o.Scalar {
 		e.vectorise()
 	}
+	if t.CC >= 80 && e.packConversions() {
+		e.dropDead()
+	}
 	return e.print(o), nil
 }
 
@@ -118,8 +121,11 @@ type emitter struct {
 
 	// Within one block, sums of addresses that were already computed.
 	sums map[sum]reg
+	// And addresses in shared memory in units of 16 bytes.
+	units map[unitsKey]reg
 
 	isFragment  map[*ir.Value]bool // local objects that live in registers
+	low         lowHalf            // of a register of one
 	misused     bool               // the address of one was taken
 	maps        map[int]bool       // parameters whose argument is a tensor map
 	sharedAlign int                // of shared memory, if that is more than of objects
@@ -188,7 +194,7 @@ func (e *emitter) run() error {
 }
 
 func (e *emitter) block(b, next *ir.Block) error {
-	e.sums = map[sum]reg{}
+	e.sums, e.units = map[sum]reg{}, map[unitsKey]reg{}
 	e.place(e.label[b.ID])
 	if b.Unroll.Times == 1 {
 		e.add(`.pragma "nounroll"`, 0)
@@ -206,6 +212,7 @@ func (e *emitter) block(b, next *ir.Block) error {
 			return err
 		}
 	}
+	e.storeLow()
 	e.pos = b.Term.Pos
 	e.together = b.Term.Kind == ir.TermBranch && e.opt.Uniform != nil && e.opt.Uniform(b)
 	return e.terminate(&b.Term, next)

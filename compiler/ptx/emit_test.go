@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -95,23 +96,24 @@ b4:
 	assemble(t, "sm_80", text)
 }
 
-// TestNormalPower takes the short instruction for powers that are no subnormal numbers, and
-// for no others.
-func TestNormalPower(t *testing.T) {
-	for least, short := range map[string]bool{"-126.0": true, "-127.0": false} {
-		text, err := Emit(parse(t, `module "m"
-kernel @k(%0: ptr<global,f32>, %1: i64, %2: f32) args(o slice f32 "[]float32", x scalar f32 "float32") {
+// TestPackConversions converts two neighbours by one instruction, which devices before sm_80 lack.
+func TestPackConversions(t *testing.T) {
+	kernel := `module "m"
+kernel @k(%0: ptr<global,f16>, %1: i64, %2: f32, %3: f32) args(o slice f16 "[]float16", x scalar f32 "float32", y scalar f32 "float32") {
 b0:
-  %3 = const `+least+` : f32
-  %4 = max %2, %3 : f32
-  %5 = approx.exp2 %4 : f32
-  store %0, %5
-  ret
-}
-`), mustTarget(t, "sm_80"))
+  %4 = convert %2 : f16
+  %5 = convert %3 : f16
+`
+	for i := range 8 { // fewer are stored as they are
+		kernel += fmt.Sprintf("  %%%[1]d = const %[2]d : i64\n  %%%[3]d = offset %%0, %%%[1]d : ptr<global,f16>\n  store %%%[3]d, %%%[4]d\n", 6+2*i, i, 7+2*i, 4+i%2)
+	}
+	kernel += "  ret\n}\n"
+	for target, packed := range map[string]bool{"sm_75": false, "sm_80": true} {
+		text, err := Options{Aligned: true}.Emit(parse(t, kernel), mustTarget(t, target))
 		require.NoError(t, err)
-		require.Equal(t, short, strings.Contains(text, "ex2.approx.ftz.f32"), text)
-		assemble(t, "sm_80", text)
+		require.Equal(t, packed, strings.Contains(text, "cvt.rn.f16x2.f32 %r2, %r1, %r0;"), text)
+		require.Equal(t, !packed, strings.Contains(text, "cvt.rn.f16.f32"), text)
+		assemble(t, target, text)
 	}
 }
 

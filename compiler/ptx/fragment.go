@@ -66,6 +66,7 @@ func (a addr) element() (f *fragment, at int) {
 
 // fragmentOf returns n registers of the fragment that p points into, from there on.
 func (e *emitter) fragmentOf(p *ir.Value, elements int) ([]reg, error) {
+	e.storeLow()
 	f, at := e.addressOf(p).element()
 	if f == nil {
 		return nil, fmt.Errorf("a fragment of a matrix is not at a constant index of a local array")
@@ -87,6 +88,11 @@ func (e *emitter) accessFragment(v *ir.Value) (bool, error) {
 	if f == nil || v.Op != ir.OpLoad && v.Op != ir.OpStore && v.Op != ir.OpZero {
 		return false, nil
 	}
+	low := e.low
+	if v.Op == ir.OpStore && f.per == 2 && at >= 0 && at/2 < len(f.regs) && at%2 == 1 && low.in == f.regs[at/2] {
+		e.low = lowHalf{}
+	}
+	e.storeLow()
 	if v.Op == ir.OpZero {
 		n := v.Args[0].Type.Elem.Size() / f.elem.Size()
 		if at%f.per != 0 || n%f.per != 0 && (at+n)/f.per < len(f.regs)-1 {
@@ -116,13 +122,32 @@ func (e *emitter) accessFragment(v *ir.Value) (bool, error) {
 		e.add("prmt.b32", 1, use(r), use(r), use(e.register(v.Args[1])), number(int64(sel)))
 	case f.per == 1:
 		e.add("mov."+bits, 1, use(r), e.operand(v.Args[1], f.elem.IsFloat()))
+	case part == 0:
+		e.low = lowHalf{in: r, value: e.register(v.Args[1])}
+	case low.in == r:
+		e.join(r, low.value, e.register(v.Args[1]))
 	default:
-		both := e.halves(r)
-		both[part] = e.register(v.Args[1])
-		in := e.add("mov.b32", 1, use(r))
-		in.frags = append(append(in.frags, text(", ")), braces(both)...)
+		e.join(r, e.halves(r)[0], e.register(v.Args[1]))
 	}
 	return true, nil
+}
+
+// lowHalf is the lower half of a register of a fragment that was stored and is not in the register
+// yet: a store of the upper half mostly follows, and one instruction writes both.
+type lowHalf struct{ in, value reg }
+
+// storeLow writes the lower half that waits for its neighbour, if there is one.
+func (e *emitter) storeLow() {
+	if low := e.low; low.in != 0 {
+		e.low = lowHalf{}
+		e.join(low.in, low.value, e.halves(low.in)[1])
+	}
+}
+
+// join makes r of two halves.
+func (e *emitter) join(r, low, high reg) {
+	in := e.add("mov.b32", 1, use(r))
+	in.frags = append(append(in.frags, text(", ")), braces([]reg{low, high})...)
 }
 
 // halves returns the two elements of a register.
@@ -285,16 +310,37 @@ func (e *emitter) descriptor(p *ir.Value, transposed bool, rows int) reg {
 		eightRows = 8 * 128 >> 4 // stride of groups of eight rows
 		swizzle   = 1 << 30      // of 128 bytes, in the upper word
 	)
-	lead := 1 // not used
+	lead := int64(1) // not used
 	if transposed {
-		lead = rows * 128 >> 4
+		lead = int64(rows) * 128 >> 4
 	}
-	at := e.compute(b32, "shr.u32", use(e.pointerReg(b32, e.addressOf(p))), number(4))
-	at = e.compute(b32, "and.b32", use(at), number(0x3FFF))
-	low := e.compute(b32, "or.b32", use(at), number(int64(lead)<<16))
+	a := e.addressOf(p)
+	off := a.off &^ 15
+	a.off -= off
+	// Products of one tile are at constant distances, so that they share what the address is made of.
+	// The shift keeps the sign, as only the whole address is known not to be negative.
+	units := e.sharedUnits(a)
+	low := e.compute(b32, "add.s32", use(units), number(lead<<16+off>>4))
 	high := e.compute(b32, "mov.b32", number(eightRows|swizzle))
 	d := e.newReg(b64)
 	in := e.add("mov.b64", 1, use(d))
 	in.frags = append(append(in.frags, text(", ")), braces([]reg{low, high})...)
 	return d
+}
+
+// sharedUnits returns an address in shared memory in units of 16 bytes, computed once in a block.
+func (e *emitter) sharedUnits(a addr) reg {
+	key := unitsKey{a.base, a.off}
+	r, ok := e.units[key]
+	if !ok {
+		r = e.compute(b32, "shr.s32", use(e.pointerReg(b32, a)), number(4))
+		e.units[key] = r
+	}
+	return r
+}
+
+// unitsKey is an address whose units of 16 bytes a block has computed.
+type unitsKey struct {
+	base frag
+	off  int64
 }

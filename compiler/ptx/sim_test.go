@@ -458,7 +458,7 @@ func isNaN(t *ir.Type, x uint64) bool {
 func (p *simProgram) execute(mods []string, ops []simOperand) func(t *simThread) {
 	typ := last(mods)
 	if op, ok := approximate[strings.Join(mods[:2], ".")]; ok {
-		return approxSim(op, ops)
+		return approxSim(op, slices.Contains(mods, "ftz"), ops)
 	}
 	switch mods[0] {
 	case "rcp":
@@ -546,13 +546,20 @@ var approximate = map[string]ir.Op{
 	"div.full": ir.OpApproxDiv,
 }
 
-func approxSim(op ir.Op, ops []simOperand) func(t *simThread) {
+// approxSim is such an instruction; flush says that subnormal operands and results are zero.
+func approxSim(op ir.Op, flush bool, ops []simOperand) func(t *simThread) {
+	normal := func(x uint64) uint64 {
+		if flush && x>>23&0xFF == 0 {
+			return x &^ (1<<23 - 1)
+		}
+		return x
+	}
 	return func(t *simThread) {
 		var args [2]uint64
 		for i := range ops[1:] {
-			args[i] = ops[i+1].get(t)
+			args[i] = normal(ops[i+1].get(t))
 		}
-		ops[0].set(t, evalIR(op, ir.F32, args[:len(ops)-1]...))
+		ops[0].set(t, normal(evalIR(op, ir.F32, args[:len(ops)-1]...)))
 	}
 }
 
@@ -636,6 +643,9 @@ func truncate(x float64) float32 {
 
 func convertSim(mods []string, ops []simOperand) func(t *simThread) {
 	mode := ""
+	if to, two := strings.CutSuffix(mods[2], "x2"); two {
+		return convertPairSim(to, mods, ops)
+	}
 	if len(mods) == 4 {
 		mode = mods[1]
 	}
@@ -662,6 +672,18 @@ func convertSim(mods []string, ops []simOperand) func(t *simThread) {
 		}
 		ops[0].set(t, v)
 	}
+}
+
+// convertPairSim converts two numbers to halves, the first one to the upper half.
+func convertPairSim(to string, mods []string, ops []simOperand) func(t *simThread) {
+	if mods[1] != "rn" || last(mods) != "f32" {
+		panic("wrong mode in " + strings.Join(mods, "."))
+	}
+	half := func(x uint64) uint64 {
+		v, _ := ir.Eval(ir.OpConvert, irType(to), 0, []uint64{ir.Normalize(ir.F32, x)}, []*ir.Type{ir.F32})
+		return v & math.MaxUint16
+	}
+	return func(t *simThread) { ops[0].set(t, half(ops[1].get(t))<<16|half(ops[2].get(t))) }
 }
 
 // truncateInt rounds an integer towards zero to a float32.

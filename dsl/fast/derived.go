@@ -10,7 +10,7 @@ const (
 	log102 = 0x1.344136p-2 // log10 of 2
 )
 
-// Exp returns e^x.
+// Exp returns e^x, or 0 where that is below 2^-126, as [Exp2] does.
 //
 // Error: 2 + |1.2·x| ulp on NVIDIA, of which the second part, from the product
 // x/ln 2, is everywhere.
@@ -27,7 +27,7 @@ func Log(x float32) float32 { return float32(Log2(x) * ln2) }
 func Log10(x float32) float32 { return float32(Log2(x) * log102) }
 
 // Pow returns x^y for x not below zero, as 2^(y·log2 x); for others it is NaN,
-// and so it is for 0^0, ∞^0 and 1^∞, where a product has no value.
+// and so it is for 0^0, ∞^0 and 1^∞, where a product has no value. Below 2^-126 it may be 0.
 //
 // Error: grows with |y·log2 x|, of which each unit costs about two ulp.
 func Pow(x, y float32) float32 { return Exp2(float32(y * Log2(x))) }

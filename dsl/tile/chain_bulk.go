@@ -147,19 +147,26 @@ func multiplyChain[T, C dsl.Number](t dsl.Thread, l *links[T], sums []C, of, c *
 	takeAll(t, a, scores, of)
 	last, parity := l.at, l.parity
 	l.next(of)
-	for at = next(at + int(of.N)); at < end; at = next(at + int(of.N)) {
+	for at = next(at + int(of.N)); at < end; {
 		firstProduct(t, l, scores, of, wide)
 		l.fullD[last].Wait(t, parity)
 		secondProduct(t, l, sums, a, last, of, c)
 		dsl.WarpgroupWait(t, 1)
 		release(t, &l.freeB[l.at])
 		f(at, scores)
+		now, phase := l.at, l.parity
+		l.next(of)
+		at = next(at + int(of.N))
+		// A loop stands between f and the wait for the second product, as assemblers move that up to
+		// where its block begins. One stage is not free for the next tile before that product ends.
+		if of.Stages > 1 && at < end {
+			l.fullB[l.at].Wait(t, l.parity)
+		}
 		dsl.WarpgroupWait(t, 0)
 		release(t, &l.freeD[last])
 		rescale(sums)
 		takeAll(t, a, scores, of)
-		last, parity = l.at, l.parity
-		l.next(of)
+		last, parity = now, phase
 	}
 	l.fullD[last].Wait(t, parity)
 	secondProduct(t, l, sums, a, last, of, c)

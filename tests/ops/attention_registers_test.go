@@ -24,7 +24,8 @@ import (
 
 // TestAttentionRegisters has ptxas assemble the kernel of attention as it is for NVIDIA's devices:
 // for many queries, for splits of the keys, and with what Problem has besides. Nothing is spilled
-// to memory, but for some words in front of the loop over keys where warpgroups share registers.
+// to memory, but for some words in front of and behind the loop over keys where warpgroups share
+// registers.
 func TestAttentionRegisters(t *testing.T) {
 	for _, to := range []string{"ptx:sm_80", "ptx:sm_90a"} {
 		_, arch, _ := strings.Cut(to, ":")
@@ -34,7 +35,7 @@ func TestAttentionRegisters(t *testing.T) {
 				for _, name := range slices.Sorted(maps.Keys(all)) {
 					art := attentionKernel(t, to, d, all[name])
 					n := byPTXAS(t, arch, string(art.Code))
-					require.LessOrEqual(t, n.memory, 16, "%s: bytes of spills", name)
+					require.LessOrEqual(t, n.memory, 24, "%s: bytes of spills", name)
 					t.Logf("| %s | %v attention%s | %d | %d |", arch, d, name, n.vector, art.Shared)
 				}
 			})

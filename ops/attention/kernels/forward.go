@@ -170,6 +170,7 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, kMap, vMap dsl.Tensor
 		natural = scale
 	}
 	unit := natural * log2e
+	grown := false // the largest score of some row of the warp, so that sums are scaled
 	skip := func(key int) bool { return f.Seen == SeenByTable && seen[tiles+key/int(cfg.N)] == 0 }
 	tile.Chain(t, &cfg, &then, w.Wide, queries, p.D, begin, end, mad, skip, func(key int) (k, v tile.Factor[T], n int) {
 		k, v = keys, values
@@ -222,6 +223,9 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, kMap, vMap dsl.Tensor
 		tile.ReduceRows(t, q, scores, top, &cfg, larger)
 		tile.EachRow(t, q, scores, &cfg, func(_, i int, _ bool) {
 			largest := max(most[i], top[i])
+			if (largest-most[i])*unit <= slack {
+				largest = most[i]
+			}
 			if top[i] = largest; largest == lowest {
 				top[i] = 0 // no key yet
 			}
@@ -231,8 +235,14 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, kMap, vMap dsl.Tensor
 		})
 		tile.MapRows(t, q, scores, top, &cfg, func(_, _ int, s, top C) C { return power(dsl.FMA(s, unit, top)) })
 		tile.FoldRows(t, q, scores, total, &cfg, add)
+		// That totals are asked, too, keeps all of this before the wait for the sums.
+		changed := false
+		tile.EachRow(t, q, scores, &cfg, func(_, i int, _ bool) { changed = changed || change[i] != 1 || total[i] != total[i] })
+		grown = dsl.Any(t, changed)
 	}, func(sums []C) {
-		tile.MapRows(t, q, sums, change, &then, func(_, _ int, s, change C) C { return s * change })
+		if grown {
+			tile.MapRows(t, q, sums, change, &then, func(_, _ int, s, change C) C { return s * change })
+		}
 	}, func(sums []C) {
 		tile.JoinRows(t, q, total, &cfg, add)
 		tile.EachRow(t, q, sums, &cfg, func(r, i int, once bool) {
@@ -280,6 +290,10 @@ func inverse[C dsl.Real](x C) C {
 	}
 	return y
 }
+
+// slack is up to which power of two exponentials may be above 1: unless the largest score of a row
+// grows by more, the sums are not scaled again (Zadouri et al., "FlashAttention-4", 2026).
+const slack = 8
 
 // log2e is the logarithm of e to base 2.
 const log2e = 1.44269504088896340735992468100189214
