@@ -64,19 +64,6 @@ func (c *classes) allWeights(like *tensor.Tensor) *tensor.Tensor {
 	return like.FullLike(float64(c.n))
 }
 
-// slopes is the gradient of losses for what [rowStats] gives, (2, n) or (3, n), of the gradient g of
-// rows (n). Those that count for nothing have none.
-func (c *classes) slopes(g, ids *tensor.Tensor, smoothing float64) *tensor.Tensor {
-	w := c.weights(g.DType(), ids)
-	if smoothing == 0 {
-		g = g.Mul(w)
-		return tensor.Stack(0, g, g.Neg())
-	}
-	part := g.MulScalar(smoothing / float64(c.n))
-	picked := g.Mul(w).MulScalar(1 - smoothing)
-	return tensor.Stack(0, picked.Add(part.Mul(c.allWeights(w))), picked.Neg(), part.Neg())
-}
-
 // soft is the cross-entropy of probabilities.
 func soft(op string, logits, target *tensor.Tensor, o *CrossEntropyOptions) *tensor.Tensor {
 	c, b := newClassDim(op, logits, &o.ClassOptions)
@@ -121,13 +108,17 @@ func (rowStats) Name() string { return "cross_entropy" }
 
 // Forward returns (3, rows), or (2, rows) without smoothing.
 func (s rowStats) Forward(x, ids *tensor.Tensor) *tensor.Tensor {
-	n := 2
-	if s.smooth {
-		n = 3
-	}
 	r := s.rows(x)
-	out := tensor.Empty(x.Device(), x.DType().Compute(), n, r.Count)
+	out := tensor.Empty(x.Device(), x.DType().Compute(), s.count(), r.Count)
 	return s.launch(statsKernel, colStats, x.DType(), r, out, x.Contiguous(), ids.Contiguous())
+}
+
+// count is how many numbers Forward returns for a row.
+func (s rowStats) count() int {
+	if s.smooth {
+		return 3
+	}
+	return 2
 }
 
 // Backward returns the gradient of the logits, one pass over them.

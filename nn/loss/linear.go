@@ -8,10 +8,10 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
-// maxLogits is how many logits [LinearCrossEntropy] has in memory at once, about: a part of a quarter of
-// a gigabyte in 16 bits. Each part adds a gradient of the weight to the sum of those before it, which is
+// maxLogits is how many logits [LinearCrossEntropy] has in memory at once, about: a part of half a
+// gigabyte in 16 bits. Each part adds a gradient of the weight to the sum of those before it, which is
 // as much memory as the weight and has to be little beside the products of the part.
-var maxLogits = 1 << 27
+var maxLogits = 1 << 28
 
 // LinearCrossEntropy is [CrossEntropy] of the logits of a last layer, x·weightᵀ + bias: of x
 // (…, in), weight (classes, in), bias (classes) or nil, and a target of integers of shape (…). The
@@ -48,36 +48,36 @@ func LinearCrossEntropy(x, weight, bias, target *tensor.Tensor, o CrossEntropyOp
 	}
 	width, n := x.Size(-1), c.ids.Count()
 	in[0] = x.Reshape(n, width)
-	l := &lastLayer{c: c, ids: c.ids.Reshape(n), smoothing: o.LabelSmoothing}
-	rows := tensor.ApplyN(l, in...).Reshape(c.ids.Shape()...)
+	l := &lastLayer{rowStats{c.weight, 1, o.LabelSmoothing > 0}, c.n, c.ids.Reshape(n)}
+	rows := c.losses(tensor.ApplyN(l, in...), c.ids, o.LabelSmoothing)
 	return c.reduce(rows, c.weights(rows.DType(), c.ids), x.DType())
 }
 
-// lastLayer is the weighted losses of the rows of x (n, in), of a weight and maybe a bias.
+// lastLayer is [rowStats] of the logits of x (n, in), of a weight and maybe a bias.
 type lastLayer struct {
-	c         *classes
-	ids       *tensor.Tensor // (n)
-	smoothing float64
+	rowStats
+	classes int
+	ids     *tensor.Tensor // (n)
 }
 
 // Name is for errors.
 func (*lastLayer) Name() string { return "linear_cross_entropy" }
 
-// logits returns those of some rows, and the losses' operation on them.
-func (l *lastLayer) logits(in []*tensor.Tensor) (*tensor.Tensor, rowStats) {
+// logits returns those of some rows.
+func (l *lastLayer) logits(in []*tensor.Tensor) *tensor.Tensor {
 	var bias *tensor.Tensor
 	if len(in) > 2 {
 		bias = in[2]
 	}
-	return in[0].Linear(in[1], bias), rowStats{l.c.weight, 1, l.smoothing > 0}
+	return in[0].Linear(in[1], bias)
 }
 
-// Forward returns the losses, (n), in the type that is computed in.
+// Forward returns what the losses of rows are made of, (2, n) or (3, n), in the type that is computed
+// in.
 func (l *lastLayer) Forward(in ...*tensor.Tensor) *tensor.Tensor {
-	out := tensor.Empty(in[0].Device(), in[0].DType().Compute(), in[0].Size(0))
+	out := tensor.Empty(in[0].Device(), in[0].DType().Compute(), l.count(), in[0].Size(0))
 	err := l.each(in, func(in []*tensor.Tensor, ids *tensor.Tensor, at int) error {
-		logits, stats := l.logits(in)
-		return out.SliceSet(l.c.losses(stats.Forward(logits, ids), ids, l.smoothing), 0, at)
+		return out.SliceSet(l.rowStats.Forward(l.logits(in), ids), 1, at)
 	})
 	if err != nil {
 		return tensor.Fail(l.Name(), err)
@@ -88,7 +88,7 @@ func (l *lastLayer) Forward(in ...*tensor.Tensor) *tensor.Tensor {
 // each calls f for the parts of the rows, with their operands, their targets and where they begin.
 // What f computes of these is freed behind it.
 func (l *lastLayer) each(in []*tensor.Tensor, f func(in []*tensor.Tensor, ids *tensor.Tensor, at int) error) error {
-	all, some := in[0].Size(0), max(maxLogits/max(l.c.n, 1), 1)
+	all, some := in[0].Size(0), max(maxLogits/max(l.classes, 1), 1)
 	if parts := (all + some - 1) / some; parts > 1 {
 		some = min(some, ops.RoundUp((all+parts-1)/parts, 128)) // about as many rows each
 	}
@@ -113,8 +113,8 @@ func (l *lastLayer) each(in []*tensor.Tensor, f func(in []*tensor.Tensor, ids *t
 
 // Backward returns the gradients of x, the weight and the bias, whose sums over the parts are in the
 // type that is computed in.
-func (l *lastLayer) Backward(g *tensor.Tensor, in []*tensor.Tensor, _ *tensor.Tensor) []*tensor.Tensor {
-	g = g.Detach()
+func (l *lastLayer) Backward(g *tensor.Tensor, in []*tensor.Tensor, out *tensor.Tensor) []*tensor.Tensor {
+	g, out = g.Detach(), out.Detach()
 	list, sums := make([]*tensor.Tensor, len(in)), make([]*tensor.Tensor, len(in))
 	for i, t := range in {
 		list[i] = t.Detach()
@@ -123,9 +123,8 @@ func (l *lastLayer) Backward(g *tensor.Tensor, in []*tensor.Tensor, _ *tensor.Te
 		}
 	}
 	err := l.each(list, func(in []*tensor.Tensor, ids *tensor.Tensor, at int) error {
-		logits, stats := l.logits(in)
-		slopes := l.c.slopes(g.Narrow(0, at, in[0].Size(0)), ids, l.smoothing)
-		d, _ := stats.Backward(slopes, logits, ids, stats.Forward(logits, ids))
+		n := in[0].Size(0)
+		d, _ := l.rowStats.Backward(g.Narrow(1, at, n), l.logits(in), ids, out.Narrow(1, at, n))
 		if err := sums[0].SliceSet(d.MatMul(in[1]), 0, at); err != nil {
 			return err
 		}
