@@ -30,8 +30,8 @@ type normGradPlan struct {
 }
 
 // normGradLimits are blocks of a gradient. A thread keeps an element, its gradient, and the sums of
-// two weights in registers.
-var normGradLimits = blockLimits{threads: 1024, items: 24, registers: 128, reserved: 1024}
+// two weights in registers, of which more threads would not have enough.
+var normGradLimits = blockLimits{threads: 512, items: 24, registers: 128, reserved: 1024}
 
 // Parts plans the gradient of rows of n elements, and returns how many parts the gradients of the
 // weights have, 0 if rows are too few and long for it.

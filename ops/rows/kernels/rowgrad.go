@@ -19,6 +19,9 @@ import "github.com/gokiln/kiln/dsl"
 //kiln:kernel
 //kiln:const w.Items=4,8
 func NormGrad[T dsl.Float, C dsl.Real](t dsl.Thread, dx, x, g, also, scale []T, parts []C, w Fold, f RowFn, eps C) {
+	if w.Block > 0 {
+		dsl.LaunchBounds(t, w.Block, 1)
+	}
 	f.Norm = true
 	o := rowGrad[T, C]{rowFn[T, C]{RowFn: f, scale: scale, param: eps, addend: also}, dsl.Convert[C](w.N)}
 	if w.Items == 0 {
