@@ -53,6 +53,7 @@ var arrows = []arrow{
 	{from: "runtime", to: []string{"internal/dl", "internal/devlog", "internal/callsite", "internal/dim"}},
 	// The CPU driver executes the IR, so it alone reaches into the compiler.
 	{from: "runtime/internal/cpu", to: []string{"internal/dl", "runtime/internal", "compiler/interp", "compiler/amd64"}},
+	{from: "runtime/internal/cudatest", to: []string{"internal/dl", "internal/tooltest"}},
 
 	{from: "internal/detour", to: []string{"compiler"}},
 	// What is stored of a kernel, and the list of the kernels that a program uses.
