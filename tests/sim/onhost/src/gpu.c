@@ -232,8 +232,8 @@ uint32_t nv_prmt(uint32_t low, uint32_t high, uint32_t select) {
 	return result;
 }
 
-float nv_ex2(float) AS("nv.ex2.approx.f");
-float nv_ex2(float x) { return exp2f(x); }
+float nv_ex2(float) AS("nv.ex2.approx.ftz.f");
+float nv_ex2(float x) { float y = exp2f(x); return y < 0x1p-126f ? 0 : y; } // .ftz
 float nv_lg2(float) AS("nv.lg2.approx.f");
 float nv_lg2(float x) { return log2f(x); }
 float nv_sin(float) AS("nv.sin.approx.f");
