@@ -2,7 +2,6 @@ package quantized
 
 import (
 	"fmt"
-	"reflect"
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
@@ -16,7 +15,6 @@ import (
 var (
 	dots         = newFamily(kernels.Dots[prototype, float32])
 	roundingDots = newFamily(kernels.RoundingDots[prototype, float32])
-	tileDots     = newFamily(kernels.TileDots[prototype, float32])
 	byteRows     = newFamily(kernels.Activations[float32])
 )
 
@@ -24,7 +22,6 @@ var (
 var few = ops.NewStrategies(
 	roundingBlocks(1024, 2, ops.Always[fewProblem]),
 	roundingBlocks(512, 4, ops.Never[fewProblem]),
-	tileBlocks(512),
 	ops.Strategy[fewProblem]{Name: "rounded activations", Fits: ops.Always[fewProblem], Run: runDots},
 )
 
@@ -74,33 +71,6 @@ func roundingBlocks(threads, each int, fits func(p *fewProblem) bool) ops.Strate
 		Name: fmt.Sprintf("blocks of %d threads that round, %d rows at once", threads, each),
 		Fits: func(p *fewProblem) bool { return fits(p) && p.suits(of(p)) == nil },
 		Run:  func(_ *runtime.Stream, p *fewProblem) error { return p.launch(roundingDots, of(p)) },
-	}
-}
-
-// tileBlocks is a row for a block of so many threads for each multiprocessor, which multiplies by matrix
-// instructions.
-func tileBlocks(threads int) ops.Strategy[fewProblem] {
-	return ops.Strategy[fewProblem]{
-		Name: fmt.Sprintf("tiles of blocks of %d threads", threads),
-		Fits: ops.Never[fewProblem],
-		Run: func(_ *runtime.Stream, p *fewProblem) error {
-			dev := p.x.Device().Runtime()
-			if jit.MatrixShape(dev, reflect.TypeFor[int8](), dsl.MatrixLoads) == 0 {
-				return fmt.Errorf("%w: %s has no such matrix instruction for bytes", jit.ErrUnsupported, p.info.Name)
-			}
-			warps, n := threads/p.info.WarpSize, p.q.shape[0]
-			c := kernels.Few{Rows: dsl.ConstInt(p.rows), Each: 2, Warps: 1, Lanes: 1}
-			// As many warps for some rows as keep all busy.
-			for int(c.Warps) < warps && n/kernels.TileRows*int(c.Warps)*2 <= p.info.Units*warps {
-				c.Warps *= 2
-			}
-			c.Teams = dsl.ConstInt(warps) / c.Warps
-			return p.launch(tileDots, &blocksThatRound{
-				Few: c, threads: threads, rows: int(c.Teams) * kernels.TileRows,
-				words: kernels.TileWords(p.q.shape[1]/format.PartLen, warps, p.block),
-				sums:  warps * kernels.TileRows * kernels.TileColumns,
-			})
-		},
 	}
 }
 

@@ -65,15 +65,7 @@ func (c *blockProduct) text(t *testing.T, pairs bool) string {
 // check compares with products of the dequantized weight in float64.
 func (c *blockProduct) check(t *testing.T, text string, early bool) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	w := make([]float32, c.n*c.k)
-	for i := range w {
-		w[i] = float32(rng.NormFloat64())
-	}
-	row, err := c.of.RowBytes(int64(c.k))
-	require.NoError(t, err)
-	blocks := make([]byte, c.n*int(row))
-	require.NoError(t, format.Quantize(blocks, w, c.k, c.of, nil))
-	require.NoError(t, format.Dequantize(w, blocks, c.of))
+	blocks, w := normalBlocks(t, rng, c.of, c.n, c.k)
 	x := drawn("dsl.BF16", c.m*c.k, func() float64 { return float64(rng.IntN(17)-8) / 4 })
 	blocks = append(blocks, make([]byte, 16)...)
 	parts := (c.k + c.part - 1) / c.part
@@ -130,4 +122,18 @@ func TestBlockProductsAssemble(t *testing.T) {
 			})
 		}
 	}
+}
+
+// normalBlocks are n rows of k normal numbers in blocks, and what these hold.
+func normalBlocks(t *testing.T, rng *rand.Rand, of format.Type, n, k int) (blocks []byte, w []float32) {
+	w = make([]float32, n*k)
+	for i := range w {
+		w[i] = float32(rng.NormFloat64())
+	}
+	row, err := of.RowBytes(int64(k))
+	require.NoError(t, err)
+	blocks = make([]byte, n*int(row))
+	require.NoError(t, format.Quantize(blocks, w, k, of, nil))
+	require.NoError(t, format.Dequantize(w, blocks, of))
+	return blocks, w
 }

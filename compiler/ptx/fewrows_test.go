@@ -17,7 +17,6 @@ import (
 
 // fewRows is a product of few rows of activations, which blocks round, with n rows of blocks.
 type fewRows struct {
-	kernel       string
 	of           format.Type
 	m, n, k      int
 	warps, teams int64 // of a team; of a block
@@ -25,20 +24,16 @@ type fewRows struct {
 }
 
 func (c *fewRows) String() string {
-	return fmt.Sprintf("%s/%v/%dx%dx%d/%dx%d", c.kernel, c.of, c.m, c.n, c.k, c.teams, c.warps)
+	return fmt.Sprintf("%v/%dx%dx%d/%dx%d", c.of, c.m, c.n, c.k, c.teams, c.warps)
 }
 
 func fewRowsCases() []fewRows {
 	return []fewRows{
-		{"RoundingDots", format.Q4_0, 1, 37, 1120, 1, 8, 2},
-		{"RoundingDots", format.Q8_0, 3, 9, 96, 2, 2, 2},
-		{"RoundingDots", format.Q6_K, 2, 21, 1280, 2, 2, 2},
-		{"RoundingDots", format.Q4_K, 1, 2, 256, 1, 4, 1},
-		{"TileDots", format.Q4_0, 8, 37, 1120, 1, 2, 1},
-		{"TileDots", format.Q8_0, 3, 80, 160, 2, 2, 2},
-		{"TileDots", format.Q6_K, 5, 17, 1280, 4, 1, 1},
-		{"TileDots", format.MXFP4, 2, 9, 96, 1, 1, 2},
-		{"TileDots", format.Q4_K, 1, 40, 512, 2, 1, 2},
+		{format.Q4_0, 1, 37, 1120, 1, 8, 2},
+		{format.Q8_0, 3, 9, 96, 2, 2, 2},
+		{format.Q6_K, 2, 21, 1280, 2, 2, 2},
+		{format.Q4_K, 1, 2, 256, 1, 4, 1},
+		{format.MXFP4, 8, 9, 96, 1, 1, 2},
 	}
 }
 
@@ -55,7 +50,7 @@ func TestFewRows(t *testing.T) {
 
 func (c *fewRows) text(t *testing.T, arch, out string) string {
 	return emitted(t, front.Request{
-		Pkg: "github.com/gokiln/kiln/quantized/kernels", Func: c.kernel,
+		Pkg: "github.com/gokiln/kiln/quantized/kernels", Func: "RoundingDots",
 		TypeArgs: []string{"format.Block" + c.of.String(), out},
 		Consts:   map[string]int64{"c.Rows": int64(c.m), "c.Each": 2, "c.Warps": c.warps, "c.Teams": c.teams, "c.Lanes": 1},
 	}, arch)
@@ -64,15 +59,7 @@ func (c *fewRows) text(t *testing.T, arch, out string) string {
 // check compares with products in float64 of the activations as they are rounded.
 func (c *fewRows) check(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	w := make([]float32, c.n*c.k)
-	for i := range w {
-		w[i] = float32(rng.NormFloat64())
-	}
-	row, err := c.of.RowBytes(int64(c.k))
-	require.NoError(t, err)
-	blocks := make([]byte, c.n*int(row))
-	require.NoError(t, format.Quantize(blocks, w, c.k, c.of, nil))
-	require.NoError(t, format.Dequantize(w, blocks, c.of))
+	blocks, w := normalBlocks(t, rng, c.of, c.n, c.k)
 	x := drawn("float32", c.m*c.k, func() float64 { return float64(float32(rng.NormFloat64())) })
 	rounded := make([]float64, len(x.values))
 	for i := 0; i < len(rounded); i += format.PartLen {
@@ -94,9 +81,6 @@ func (c *fewRows) check(t *testing.T) {
 	a.slice(blocks, len(blocks)/2)
 	a.slice(blocks, len(blocks)/4)
 	words := kernels.RoundingWords(c.m, c.k/format.PartLen, kernels.Numbers(f))
-	if c.kernel == "TileDots" {
-		words = kernels.TileWords(c.k/format.PartLen, int(c.warps*c.teams), f)
-	}
 	a.ints(c.n, c.k, words)
 	a.bytes = append(a.bytes, make([]byte, 8*8)...) // what nothing is read of
 	text := c.text(t, "sm_80", "float32")
@@ -119,8 +103,7 @@ func TestFewRowsAssemble(t *testing.T) {
 	ptxas := tooltest.Find(t, "KILN_PTXAS", "ptxas")
 	for _, of := range []format.Type{format.Q8_0, format.Q4_0, format.Q4_K, format.Q6_K, format.MXFP4, format.IQ3_S} {
 		for _, c := range []fewRows{
-			{kernel: "RoundingDots", m: 1, warps: 1, teams: 32}, {kernel: "RoundingDots", m: 2, warps: 2, teams: 16},
-			{kernel: "TileDots", m: 8, warps: 4, teams: 4},
+			{m: 1, warps: 1, teams: 32}, {m: 2, warps: 2, teams: 16},
 		} {
 			c.of = of
 			t.Run(c.String(), func(t *testing.T) {
