@@ -7,8 +7,8 @@ import (
 // span is a range of bytes of the original text.
 type span struct{ lo, hi int32 }
 
-// text is a section of what is encoded, on its way from the original to
-// pieces of which a model makes tokens.
+// text is a part of the input that normalizers change and pre-tokenizers split into pieces, of each of
+// which a model makes tokens.
 type text struct {
 	b []byte
 	// at has the bytes of the original that each byte of b is from. If it is nil, b is the

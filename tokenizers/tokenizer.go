@@ -110,7 +110,7 @@ type state struct {
 	found   []int32
 	parts   []part
 	pieces  []span
-	own     []span // pieces of the text at hand
+	own     []span // pieces of the text that is being split
 	outer   []found
 	inner   []found
 	word    int32

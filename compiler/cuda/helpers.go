@@ -88,7 +88,8 @@ var helpers = slices.Concat(floats("f32", "f"), floats("f64", ""), matrixHelpers
 	if (fabsf(x) < 0.0078125f) return x;
 	return copysignf(1.0f - 2.0f * approx_rcp(1.0f + approx_ex2(__fmul_rn(2.8853901f, fabsf(x)))), x);
 }`},
-	approx("ex2", ".ftz"), approx("lg2"), approx("sin"), approx("cos"), approx("rsqrt"), approx("sqrt"), approx("rcp"),
+	approx("ex2.approx.ftz"), approx("lg2.approx"), approx("sin.approx"), approx("cos.approx"),
+	approx("rsqrt.approx"), approx("sqrt.approx"), approx("rcp.approx"),
 	{Name: "cas_part", Text: `FN u32 cas_part(u64 at, u32 ones, u32 old, u32 next) {
 	word32* word = (word32*)(at & ~(u64)3);
 	u32 shift = (u32)(at & 3) * 8;
@@ -164,10 +165,11 @@ func addHalf(t string) string {
 }
 
 // approx is an instruction of PTX that approximates a function.
-func approx(name string, flush ...string) cfamily.Helper {
-	return cfamily.Helper{Name: "approx_" + name, Text: fmt.Sprintf(`FN f32 approx_%[1]s(f32 x) {
+func approx(op string) cfamily.Helper {
+	name, _, _ := strings.Cut(op, ".")
+	return cfamily.Helper{Name: "approx_" + name, Text: fmt.Sprintf(`FN f32 approx_%s(f32 x) {
 	f32 y;
-	asm("%[1]s.approx%[2]s.f32 %%0, %%1;" : "=f"(y) : "f"(x));
+	asm("%s.f32 %%0, %%1;" : "=f"(y) : "f"(x));
 	return y;
-}`, name, strings.Join(flush, ""))}
+}`, name, op)}
 }
