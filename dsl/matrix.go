@@ -80,12 +80,11 @@ func MMA[T, C Number](t Thread, a []T, i int, b []T, j int, c []C, k int) {
 // LoadMatrix loads 16 bytes into a fragment dst[i:] of the lane from shared memory: four matrices
 // of eight rows of 16 bytes, of which lane l names row l by src[j:]. The lane gets 4 bytes of
 // each: those of row lane/4, the (lane%4)th. With transposed it gets, of elements of two bytes, rows
-// 2·(lane%4) and the next of column lane/4 in their place. Shared memory may have been written as
-// elements of another type, such as words of four bytes. All lanes of a warp call it, if the fact
-// MatrixLoads is 1.
+// 2·(lane%4) and the next of column lane/4 in their place. All lanes of a warp call it, if the
+// fact MatrixLoads is 1.
 //
 //kiln:intrinsic
-func LoadMatrix[T, S Number](t Thread, dst []T, i int, src []S, j int, transposed ConstBool) {
+func LoadMatrix[T Number](t Thread, dst []T, i int, src []T, j int, transposed ConstBool) {
 	panic("dsl.LoadMatrix: this device has no such instruction; ask dsl.MatrixShape first")
 }
 

@@ -140,7 +140,7 @@ func (v *verifier) matrix(in *Value) string {
 		}
 	case OpLoadMatrix:
 		dst, src := in.Args[0].Type, in.Args[1].Type
-		if !dst.IsPtr() || !src.IsPtr() || dst.Space != Local || src.Space != Shared || !isNumber(dst.Elem) || !isNumber(src.Elem) || in.Imm > 1 {
+		if !dst.IsPtr() || !src.IsPtr() || dst.Space != Local || src.Space != Shared || dst.Elem != src.Elem || !isNumber(dst.Elem) || in.Imm > 1 {
 			return "loads numbers from shared memory into local memory"
 		}
 	}
