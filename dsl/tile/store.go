@@ -82,12 +82,13 @@ func storeBoxes[O, T, C dsl.Number](t dsl.Thread, row, col int, c *Config, f fun
 	size := high * int(wide)
 	buffers := dsl.SharedSlice[O](t, c.Warps()*storeBuffers*dsl.MatrixShape[T, C](t, dsl.MatrixM)*wide)
 	down := t.Warp() * high
-	pending := dsl.ConstInt(storeBuffers - 1)
-	if c.N/wide%storeBuffers != 0 {
+	pending, boxes := dsl.ConstInt(storeBuffers-1), (c.N+wide-1)/wide
+	if boxes%storeBuffers != 0 {
 		pending = 0 // the next tile begins with the buffer that this one ends with
 	}
 	//kiln:unroll
-	for p := range int(c.N / wide) {
+	for p := range int(boxes) {
+		first := min(p*int(wide), int(c.N-wide)) // the last box may store columns of the one before again
 		if t.Lane() == 0 {
 			dsl.StoreTensorWait(t, pending)
 		}
@@ -96,8 +97,8 @@ func storeBoxes[O, T, C dsl.Number](t dsl.Thread, row, col int, c *Config, f fun
 		for j := range int(wide) / n {
 			for e := 0; e < length; e += 2 {
 				r, q := dsl.MatrixRow[T](t, dsl.MatrixC, e), j*n+dsl.MatrixCol[T](t, dsl.MatrixC, e)
-				i := (p*int(wide)/n+j)*length + e
-				x, y := row+down+r, col+p*int(wide)+q
+				i := (first/n+j)*length + e
+				x, y := row+down+r, col+first+q
 				chunk := int(wide) / panel
 				to := at + r*int(wide) + (q/chunk^r%panel)*chunk + q%chunk
 				dsl.StoreVec(buffers, to>>1, f(x, y, i))
@@ -105,6 +106,6 @@ func storeBoxes[O, T, C dsl.Number](t dsl.Thread, row, col int, c *Config, f fun
 		}
 		dsl.AsyncFence()
 		t.SyncWarp()
-		store(buffers, at, row+down, col+p*int(wide))
+		store(buffers, at, row+down, col+first)
 	}
 }

@@ -71,7 +71,7 @@ func (p *Problem) outMap(dev *runtime.Device, c *tile.Config, out ops.View, part
 	size := out.DType.Size()
 	columns := tile.RowBytes / size
 	staging := int(c.Warps()) * 2 * p.MatrixRows * tile.RowBytes
-	if !bool(c.Bulk) || !ok || p.OutN != 1 || p.N*size%16 != 0 || p.tileColumns(c)%columns != 0 || c.Shared()*p.A.DType.Size()+tile.BarrierBytes+staging > p.Info.SharedPerBlock {
+	if !bool(c.Bulk) || !ok || p.OutN != 1 || p.N*size%16 != 0 || p.tileColumns(c) < columns || c.Shared()*p.A.DType.Size()+tile.BarrierBytes+staging > p.Info.SharedPerBlock {
 		return words, nil
 	}
 	m.Box, m.Stores = [3]int{columns, p.MatrixRows, 1}, true

@@ -60,6 +60,7 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	}
 	fitted(&c, p)
 	c.Promote = p.promotes()
+	p.narrow(&c)
 	if p.Matrix() && p.outgrows(&c) {
 		return fmt.Errorf("matmul: %w: threads of %s have too few registers for tiles of %dx%d by %d warps", jit.ErrUnsupported, p.Info.Name, c.M, c.N, c.Warps())
 	}

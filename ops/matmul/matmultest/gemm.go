@@ -135,7 +135,9 @@ func productAs(t *testing.T, b *opstest.Bench, d, o dtype.DType, n, kind int, wa
 		err := matmulops.MatmulBy(b.Stream, way, out.View, x.View, y.View)
 		if errors.Is(err, jit.ErrUnsupported) {
 			shape := func(f dsl.MatrixFact) int { return jit.MatrixShape(b.Device, d.Type(), f) }
-			require.Zero(t, shape(dsl.MatrixWarpgroup)*shape(dsl.MatrixTransposes), way)
+			if way != "packed in blocks" { // which is not for all types
+				require.Zero(t, shape(dsl.MatrixWarpgroup)*shape(dsl.MatrixTransposes), way)
+			}
 			return
 		}
 		if err != nil && b.Device.Info().SharedPerBlock < 80<<10 { // strategies that are not taken by themselves there
