@@ -236,3 +236,36 @@ func TestVarLenErrors(t *testing.T) {
 		require.ErrorIs(t, VarLen(c.q, k, k, c.endsQ, c.endsK, c.o).Err(), c.kind)
 	}
 }
+
+// Tokens of a rotating cache are taken back as long as what their window has is there.
+func TestRotatingTruncate(t *testing.T) {
+	d, err := tensor.Open("cpu")
+	require.NoError(t, err)
+	x := tensor.Randn(d, tensor.F32, 0, 1, 1, 2, 12, 8)
+	part := func(at, n int) *tensor.Tensor { return x.Narrow(-2, at, n) }
+	for _, c := range []struct{ stored, to, more int }{{4, 1, 3}, {3, 0, 9}, {9, 8, 1}, {9, 8, 3}, {5, 4, 1}} {
+		want, got := NewRotating(4), NewRotating(4)
+		want.Attend(part(0, c.to), part(0, c.to), part(0, c.to), Options{})
+		got.Attend(part(0, c.stored), part(0, c.stored), part(0, c.stored), Options{})
+		require.NoError(t, got.Truncate(c.to))
+		require.Equal(t, c.to, got.Len())
+		for range 2 { // the second tokens see that the first were stored at their places
+			next := part(c.to, c.more)
+			a, err := tensor.ToSlice[float32](want.Attend(next, next, next, Options{}))
+			require.NoError(t, err)
+			b, err := tensor.ToSlice[float32](got.Attend(next, next, next, Options{}))
+			require.NoError(t, err)
+			require.Equal(t, a, b, c)
+			c.to = min(c.to+c.more, 12-c.more)
+		}
+	}
+	r := NewRotating(4)
+	r.Attend(part(0, 6), part(0, 6), part(0, 6), Options{})
+	require.Equal(t, 5, r.Oldest())
+	require.ErrorIs(t, r.Truncate(4), tensor.ErrRange)
+	require.ErrorIs(t, r.Truncate(7), tensor.ErrRange)
+	require.NoError(t, r.Truncate(5))
+	require.ErrorIs(t, r.Truncate(4), tensor.ErrRange, "it was stored over already")
+	r.Reset()
+	require.Zero(t, r.Oldest())
+}

@@ -1,6 +1,10 @@
 package attention
 
-import "github.com/gokiln/kiln/tensor"
+import (
+	"fmt"
+
+	"github.com/gokiln/kiln/tensor"
+)
 
 // Rotating is a [Cache] of the last tokens only, for attention with a sliding window: a token is
 // stored over the one that leaves the window. Its memory does not grow.
@@ -8,6 +12,7 @@ type Rotating struct {
 	k, v   store
 	window int
 	n      int
+	stored int // the position behind the last that was ever stored
 }
 
 // NewRotating returns an empty cache of the last tokens, as many as the window has: a query attends
@@ -53,7 +58,7 @@ func (r *Rotating) Len() int { return r.n }
 
 // Reset empties the cache and drops its memory.
 func (r *Rotating) Reset() {
-	r.n = 0
+	r.n, r.stored = 0, 0
 	r.k.t, r.v.t = nil, nil
 }
 
@@ -83,7 +88,28 @@ func (r *Rotating) append(k, v *tensor.Tensor, by *Rotation, ordered bool) (keys
 		return bad, bad
 	}
 	r.n += k.Size(-2)
+	r.stored = max(r.stored, r.n)
 	return keys, values
+}
+
+// Oldest is the smallest n that [Rotating.Truncate] can leave: 0 as long as no token was stored over
+// another, and then all tokens but one.
+func (r *Rotating) Oldest() int {
+	if r.stored <= r.window {
+		return 0
+	}
+	return r.stored - 1
+}
+
+// Truncate leaves only the first n tokens, as [Cache.Truncate] does. Fewer than [Rotating.Oldest]
+// are an error of kind ErrRange of package tensor: what their window had is gone.
+func (r *Rotating) Truncate(n int) error {
+	if n < r.Oldest() || n > r.n {
+		return fmt.Errorf("rotating cache: %w: %d tokens of %d, want %d at least, as the window is %d",
+			tensor.ErrRange, n, r.n, r.Oldest(), r.window)
+	}
+	r.n = n
+	return nil
 }
 
 // store returns what the queries of new tokens attend to, and put, which stores these in a ring,

@@ -1,0 +1,150 @@
+package models
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gokiln/kiln/nn"
+)
+
+// architecture is a row of the table of what this package has.
+type architecture struct {
+	names []string // model_type in config.json
+	gguf  []string // general.architecture in GGUF files
+
+	// traits says what a model of a configuration has that differs from Llama. It may fill in what
+	// the configuration leaves out.
+	traits func(c *Config) traits
+
+	// rename has regular expressions and what replaces them: from the names of parameters to those of
+	// tensors in safetensors files. A * in the result stands for the number of each expert.
+	rename [][2]string
+	// edit says which part of a tensor a parameter is, and how it is changed, in safetensors files.
+	edit func(c *Config, name string, o *origin)
+
+	renameGGUF [][2]string // of those in GGUF files, in front of the usual rules
+	editGGUF   func(c *Config, name string, o *origin)
+	permuted   bool     // GGUF files have queries and keys permuted for pairs of neighbours
+	ignore     []string // regular expressions of tensors that are no parameters
+}
+
+// normKind is which norms a model has.
+type normKind int
+
+const (
+	rmsNorm        normKind = iota
+	layerNorm               // with weight and bias
+	layerNormPlain          // without weight and bias
+	layerNormNoBias
+)
+
+// qkNorm is which norms queries and keys have.
+type qkNorm int
+
+const (
+	noNorm      qkNorm = iota
+	normOfHeads        // over each head
+	normOfAll          // over all heads together
+)
+
+// traits is what a network of the kind of Llama has. The zero value is Llama's without rotary
+// embeddings.
+type traits struct {
+	norm      normKind
+	noPreNorm bool // no norms before attention and the feed-forward network
+	postNorm  bool // norms of what both add
+	oneNorm   bool // no norm of its own before the feed-forward network
+	parallel  bool // attention and feed-forward network have the same input
+	embedNorm bool
+
+	qkvBias, outBias, mlpBias, headBias bool
+
+	qkNorm      qkNorm
+	ropes       []rope
+	ropeOf      func(layer int) int  // which of them, −1 for none; nil: the first
+	windowed    func(layer int) bool // whether a layer has the window of the configuration; nil: none
+	interleaved bool                 // neighbours are rotated
+
+	learnedPositions bool
+
+	plainMLP   bool // down(act(up(x)))
+	moe        func(layer int) bool
+	routing    nn.MoEOptions
+	sharedGate bool // the expert for all tokens has a factor for each
+}
+
+// newNorm returns a norm over n features.
+func (t *traits) newNorm(c *Config, n int) norm {
+	if t.norm == rmsNorm {
+		return nn.NewRMSNorm(c.NormEps, n)
+	}
+	l := nn.NewLayerNorm(n)
+	l.Eps = c.NormEps
+	switch t.norm {
+	case layerNormPlain:
+		l.Weight, l.Bias = nil, nil
+	case layerNormNoBias:
+		l.Bias = nil
+	}
+	return l
+}
+
+// Architectures lists the names that models have in config.json (model_type) and in GGUF files
+// (general.architecture), those of the latter with "gguf:" in front of them.
+func Architectures() []string {
+	var out []string
+	for _, a := range architectures {
+		out = append(out, a.names...)
+		for _, g := range a.gguf {
+			out = append(out, "gguf:"+g)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// architectureOf finds the row of a configuration.
+func architectureOf(c *Config) (*architecture, error) {
+	for i := range architectures {
+		a := &architectures[i]
+		list := a.names
+		if c.gguf {
+			list = a.gguf
+		}
+		if slices.Contains(list, c.ModelType) {
+			return a, nil
+		}
+	}
+	where, prefix := "model_type in config.json", ""
+	if c.gguf {
+		where, prefix = "general.architecture in the GGUF file", "gguf:"
+	}
+	var have []string
+	for _, name := range Architectures() {
+		if rest, ok := strings.CutPrefix(name, prefix); ok && (c.gguf || !strings.Contains(name, ":")) {
+			have = append(have, rest)
+		}
+	}
+	return nil, fmt.Errorf("models: %w: %q, the %s, is an architecture that is not known; there are %s",
+		ErrConfig, c.ModelType, where, strings.Join(have, ", "))
+}
+
+// llamaLike is what most models have: rotary embeddings of one base.
+func llamaLike(c *Config) traits {
+	return traits{ropes: []rope{{c.RopeTheta, c.RopeScaling}}}
+}
+
+// architectures is the table.
+var architectures = []architecture{
+	{
+		names: []string{"llama"}, gguf: []string{"llama"}, permuted: true,
+		traits: func(c *Config) traits {
+			t := llamaLike(c)
+			t.qkvBias, t.mlpBias = c.keys.bool("attention_bias"), c.keys.bool("mlp_bias")
+			t.outBias = t.qkvBias
+			t.routing = nn.MoEOptions{Normalise: true} // GGUF files call Mixtral so, too
+			return t
+		},
+	},
+}

@@ -1,0 +1,169 @@
+package models
+
+import (
+	"github.com/gokiln/kiln/nn"
+	"github.com/gokiln/kiln/nn/attention"
+	"github.com/gokiln/kiln/nn/fn"
+	"github.com/gokiln/kiln/tensor"
+)
+
+// Attention is attention of grouped queries with rotary positions.
+type Attention struct {
+	Q     *nn.Linear `nn:"q_proj"`
+	K     *nn.Linear `nn:"k_proj"`
+	V     *nn.Linear `nn:"v_proj"`
+	O     *nn.Linear `nn:"o_proj"`
+	QNorm norm       `nn:"q_norm"` // or nil
+	KNorm norm       `nn:"k_norm"`
+
+	heads, kvHeads, size int
+
+	wholeNorm   bool // norms are over all heads together
+	rope        int  // which table, −1 for none
+	interleaved bool
+	window      int // tokens, 0 for all
+	clip        float64
+	options     attention.Options `nn:"-"`
+}
+
+// newAttention returns the attention of layer i.
+func newAttention(c *Config, t *traits, i int) *Attention {
+	in, q, kv := c.HiddenSize, c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
+	a := &Attention{
+		Q: linear(in, q, t.qkvBias), K: linear(in, kv, t.qkvBias), V: linear(in, kv, t.qkvBias),
+		O:     linear(q, in, t.outBias),
+		heads: c.Heads, kvHeads: c.KVHeads, size: c.HeadDim,
+		interleaved: t.interleaved, clip: c.ClipQKV, rope: -1,
+		options: attention.Options{Causal: true, Scale: c.AttentionScale, SoftCap: c.AttentionSoftCap},
+	}
+	switch t.qkNorm {
+	case normOfHeads:
+		a.QNorm, a.KNorm = t.newNorm(c, c.HeadDim), t.newNorm(c, c.HeadDim)
+	case normOfAll:
+		a.QNorm, a.KNorm, a.wholeNorm = t.newNorm(c, q), t.newNorm(c, kv), true
+	}
+	if len(t.ropes) > 0 {
+		if t.ropeOf != nil {
+			a.rope = t.ropeOf(i)
+		} else {
+			a.rope = 0
+		}
+	}
+	if c.Window > 0 && t.windowed != nil && t.windowed(i) {
+		a.window = c.Window
+	}
+	return a
+}
+
+// forward returns (tokens, features) of (tokens, features) for layer i of a batch.
+func (a *Attention) forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor {
+	q := a.project(a.Q, a.QNorm, x, a.heads)
+	k := a.project(a.K, a.KNorm, x, a.kvHeads)
+	v := a.project(a.V, nil, x, a.kvHeads)
+	q = a.rotated(q, b)
+	if a.window > 0 {
+		k = a.rotated(k, b)
+	}
+	parts := make([]*tensor.Tensor, len(b.list))
+	for n, s := range b.list {
+		at, count := b.starts[n], b.count(n)
+		of := func(t *tensor.Tensor) *tensor.Tensor {
+			if len(b.list) == 1 {
+				return t
+			}
+			return t.Narrow(2, at, count)
+		}
+		y := s.layers[i].(*keysValues).attend(a, of(q), of(k), of(v), b, n)
+		parts[n] = y.Transpose(1, 2).Reshape(count, a.heads*a.size)
+	}
+	y := parts[0]
+	if len(parts) > 1 {
+		y = tensor.Cat(0, parts...)
+	}
+	return a.O.Forward(y)
+}
+
+// project returns (1, heads, tokens, size) of (tokens, features).
+func (a *Attention) project(l *nn.Linear, n norm, x *tensor.Tensor, heads int) *tensor.Tensor {
+	y := l.Forward(x)
+	if y.Err() != nil {
+		return y
+	}
+	if a.clip != 0 {
+		y = y.Clamp(-a.clip, a.clip)
+	}
+	if n != nil && a.wholeNorm {
+		y = n.Forward(y)
+	}
+	y = y.Reshape(1, y.Size(0), heads, a.size)
+	if n != nil && !a.wholeNorm {
+		y = n.Forward(y)
+	}
+	return y.Transpose(1, 2)
+}
+
+// rotated is queries or keys with their positions.
+func (a *Attention) rotated(x *tensor.Tensor, b *batch) *tensor.Tensor {
+	if a.rope < 0 {
+		return x
+	}
+	r := b.rows[a.rope]
+	if a.interleaved {
+		return fn.RopeInterleaved(x, r.Cos, r.Sin)
+	}
+	return fn.Rope(x, r.Cos, r.Sin)
+}
+
+// keysValues is what a sequence keeps for the attention of a layer: all keys and values, or those
+// of a window.
+type keysValues struct {
+	all  *attention.Cache
+	ring *attention.Rotating
+}
+
+// cacheStep is by how many tokens caches grow.
+const cacheStep = 256
+
+func (a *Attention) newState() layerState {
+	if a.window > 0 {
+		return &keysValues{ring: attention.NewRotating(a.window)}
+	}
+	return &keysValues{all: attention.NewCache(cacheStep)}
+}
+
+// attend stores keys and values of sequence n, and returns (1, heads, tokens, size). Keys of a window are rotated
+// already; others are when they are stored.
+func (c *keysValues) attend(a *Attention, q, k, v *tensor.Tensor, b *batch, n int) *tensor.Tensor {
+	if c.ring != nil {
+		return c.ring.Attend(q, k, v, a.options)
+	}
+	if a.rope < 0 {
+		return c.all.Attend(q, k, v, a.options)
+	}
+	t := b.tables[a.rope][n]
+	t.Interleaved = a.interleaved
+	keys, values := c.all.AppendRotated(k, v, t)
+	return attention.SDPA(q, keys, values, a.options)
+}
+
+func (c *keysValues) oldest() int {
+	if c.ring != nil {
+		return c.ring.Oldest()
+	}
+	return 0
+}
+
+func (c *keysValues) truncate(n int) error {
+	if c.ring != nil {
+		return c.ring.Truncate(n)
+	}
+	return c.all.Truncate(n)
+}
+
+func (c *keysValues) reset() {
+	if c.ring != nil {
+		c.ring.Reset()
+		return
+	}
+	c.all.Reset()
+}

@@ -1,0 +1,23 @@
+// Package models loads language models as they are published and runs them: a folder with
+// config.json, weights in safetensors files and a tokenizer, or one GGUF file.
+//
+//	lm, err := models.Open("Qwen3-0.6B", models.Options{})
+//	s := lm.NewSequence()
+//	logits := lm.Step([]*models.Sequence{s}, [][]int32{prompt}) // (1, vocab), behind the prompt
+//	next := logits.ArgMax(-1)
+//
+// # Model
+//
+// An [LM] is a network with weights, and what belongs to it: configuration, tokenizer and chat
+// template. What has been fed to it is in a [Sequence], which keeps the keys and values of all
+// layers. [LM.Step] feeds some sequences any number of ids each, a prompt or a part of one or the
+// last token, and returns scores for the token behind the last. Which tokens are taken is no
+// business of this package, see package generate.
+//
+// A model's architecture is a row of the table in architectures.go: its names in configurations and
+// in GGUF files, what of it differs from Llama, and where its weights are in files. Llama and all
+// that are like it are one network, [Decoder]; [Architectures] lists what there is.
+//
+// Weights in blocks of few bits are multiplied as they are: GGUF files of all types, and the
+// quantized safetensors files that package quantized/checkpoint reads.
+package models

@@ -1,0 +1,212 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gokiln/kiln/nn"
+	"github.com/gokiln/kiln/nn/attention"
+	"github.com/gokiln/kiln/tensor"
+	"github.com/gokiln/kiln/tokenizers"
+)
+
+// ErrSequence is the kind of error of sequences that cannot be fed as asked.
+var ErrSequence = errors.New("sequence of tokens")
+
+// Network is the layers of a language model, a struct whose parameters package nn finds.
+type Network interface {
+	// newState returns what a sequence keeps for each layer, empty.
+	newState() []layerState
+	// hidden feeds a batch, and returns (tokens, features) behind the last norm.
+	hidden(b *batch) *tensor.Tensor
+	// logits returns scores of all tokens in float32, (n, vocab) of (n, features).
+	logits(h *tensor.Tensor) *tensor.Tensor
+}
+
+// layerState is what a sequence keeps for a layer.
+type layerState interface {
+	oldest() int          // the fewest tokens that truncate can leave
+	truncate(n int) error // forgets what is behind n tokens
+	reset()               // forgets all, and drops the memory
+}
+
+// LM is a language model. One goroutine steps it at a time.
+type LM struct {
+	Config    *Config
+	Tokenizer *tokenizers.Tokenizer // nil if there is none beside the weights
+	Template  string                // of chats, in the language Jinja; "" if there is none
+	Net       Network
+	Device    *tensor.Device
+	DType     tensor.DType // of weights that are in no blocks, and of what is between layers
+	Report    *nn.Report   // what did not fit when the weights were loaded
+}
+
+// Sequence is the tokens that were fed to a model one behind the other.
+type Sequence struct {
+	lm     *LM
+	layers []layerState
+	n      int
+}
+
+// NewSequence returns an empty sequence.
+func (m *LM) NewSequence() *Sequence { return &Sequence{lm: m, layers: m.Net.newState()} }
+
+// Len is how many tokens were fed.
+func (s *Sequence) Len() int { return s.n }
+
+// Truncate forgets the tokens behind the first n. Where that cannot be done, as behind the window
+// of a layer that keeps no more, it is an error and the sequence stays as it is. It can always be
+// truncated to 0.
+func (s *Sequence) Truncate(n int) error {
+	if n < 0 || n > s.n {
+		return fmt.Errorf("models: %w: truncate %d tokens to %d", ErrSequence, s.n, n)
+	}
+	if n == 0 {
+		s.Close()
+		return nil
+	}
+	for i, l := range s.layers {
+		if o := l.oldest(); n < o {
+			return fmt.Errorf("models: %w: truncate %d tokens to %d: layer %d keeps those from %d on",
+				ErrSequence, s.n, n, i, o)
+		}
+	}
+	for _, l := range s.layers {
+		if err := l.truncate(n); err != nil {
+			return fmt.Errorf("models: %w: %w", ErrSequence, err)
+		}
+	}
+	s.n = n
+	return nil
+}
+
+// Close forgets all tokens and drops the memory of the sequence, which can be fed anew.
+func (s *Sequence) Close() {
+	for _, l := range s.layers {
+		l.reset()
+	}
+	s.n = 0
+}
+
+// Step feeds ids[i] to sequence i, one id at least, and returns scores in float32 for the token
+// behind the last of each, (sequences, vocab). An error is in what it returns; the sequences are
+// then as they were, or closed if that cannot be.
+func (m *LM) Step(list []*Sequence, ids [][]int32) *tensor.Tensor {
+	b, err := m.newBatch(list, ids)
+	if err != nil {
+		return tensor.Fail("models: step", err)
+	}
+	h := m.Net.hidden(b)
+	if h.Err() == nil {
+		h = b.last(h)
+	}
+	return m.finish(b, m.Net.logits(h))
+}
+
+// StepAll is [LM.Step] of one sequence, with scores behind each of the ids: (ids, vocab).
+func (m *LM) StepAll(s *Sequence, ids []int32) *tensor.Tensor {
+	b, err := m.newBatch([]*Sequence{s}, [][]int32{ids})
+	if err != nil {
+		return tensor.Fail("models: step", err)
+	}
+	return m.finish(b, m.Net.logits(m.Net.hidden(b)))
+}
+
+// finish counts the tokens that were fed, or takes them back if there was an error.
+func (m *LM) finish(b *batch, logits *tensor.Tensor) *tensor.Tensor {
+	for i, s := range b.list {
+		before := s.n
+		s.n += b.count(i)
+		if logits.Err() != nil && s.Truncate(before) != nil {
+			s.Close()
+		}
+	}
+	return logits
+}
+
+// batch is the ids of some sequences, packed one behind the other.
+type batch struct {
+	list   []*Sequence
+	starts []int // of each sequence among the ids, and the end
+	ids    *tensor.Tensor
+	device *tensor.Device
+
+	tables [][]attention.Rotation // for all positions of each sequence
+	rows   []attention.Rotation   // those of the batch, a row for each id
+}
+
+// newBatch checks what is fed, and brings ids to the device.
+func (m *LM) newBatch(list []*Sequence, ids [][]int32) (*batch, error) {
+	if len(list) == 0 || len(list) != len(ids) {
+		return nil, fmt.Errorf("%w: %d sequences and ids for %d", ErrSequence, len(list), len(ids))
+	}
+	b := &batch{list: list, starts: make([]int, 1, len(list)+1), device: m.Device}
+	for i := range list {
+		if err := m.checkIDs(list, i, ids[i]); err != nil {
+			return nil, fmt.Errorf("%w %d: %w", ErrSequence, i, err)
+		}
+		b.starts = append(b.starts, b.starts[i]+len(ids[i]))
+	}
+	all := ids[0]
+	if len(ids) > 1 {
+		all = slices.Concat(ids...)
+	}
+	b.ids = tensor.From(m.Device, all, len(all))
+	return b, b.ids.Err()
+}
+
+// checkIDs checks what is to be fed to sequence i.
+func (m *LM) checkIDs(list []*Sequence, i int, ids []int32) error {
+	switch s := list[i]; {
+	case s == nil || s.lm != m:
+		return fmt.Errorf("%w: it is of another model", tensor.ErrArgument)
+	case len(list) > 1 && slices.Index(list, s) != i:
+		return fmt.Errorf("%w: it is number %d, too", tensor.ErrArgument, slices.Index(list, s))
+	case len(ids) == 0:
+		return fmt.Errorf("%w: no ids", tensor.ErrArgument)
+	}
+	for _, id := range ids {
+		if id < 0 || int(id) >= m.Config.VocabSize {
+			return fmt.Errorf("%w: id %d of a vocabulary of %d", tensor.ErrRange, id, m.Config.VocabSize)
+		}
+	}
+	return nil
+}
+
+// count is how many ids are fed to sequence i.
+func (b *batch) count(i int) int { return b.starts[i+1] - b.starts[i] }
+
+// last returns the rows of the last id of each sequence.
+func (b *batch) last(h *tensor.Tensor) *tensor.Tensor {
+	if n := len(b.starts) - 1; n == 1 {
+		return h.Narrow(0, b.starts[1]-1, 1)
+	} else if h.Size(0) == n {
+		return h
+	}
+	at := make([]int32, len(b.list))
+	for i := range at {
+		at[i] = int32(b.starts[i+1] - 1)
+	}
+	return h.IndexSelect(tensor.From(b.device, at, len(at)), 0)
+}
+
+// positions are those of the ids, from 0 in each sequence.
+func (b *batch) positions() *tensor.Tensor {
+	var at []int32
+	for i, s := range b.list {
+		for j := range b.count(i) {
+			at = append(at, int32(s.n+j))
+		}
+	}
+	return tensor.From(b.device, at, len(at))
+}
+
+// newState returns what a sequence keeps.
+func (d *Decoder) newState() []layerState {
+	out := make([]layerState, len(d.Layers))
+	for i, l := range d.Layers {
+		out[i] = l.Attn.newState()
+	}
+	return out
+}

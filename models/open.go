@@ -1,0 +1,358 @@
+package models
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gokiln/kiln/nn"
+	"github.com/gokiln/kiln/nn/fn"
+	"github.com/gokiln/kiln/quantized"
+	"github.com/gokiln/kiln/quantized/checkpoint"
+	"github.com/gokiln/kiln/quantized/gguf"
+	"github.com/gokiln/kiln/quantized/qnn"
+	"github.com/gokiln/kiln/tensor"
+	"github.com/gokiln/kiln/tensor/file"
+	"github.com/gokiln/kiln/tensor/safetensors"
+	"github.com/gokiln/kiln/tokenizers"
+)
+
+// Options are how a model is opened.
+type Options struct {
+	Device *tensor.Device // nil for the first GPU, or the CPU
+	// DType is the type of weights that are in no blocks, and of what is between layers. Invalid is
+	// F32 on the CPU, and on a GPU that of the published weights if it has 16 bits, or else BF16.
+	DType tensor.DType
+	// Lenient says that weights which are missing or unexpected are reported only, see [LM.Report].
+	// A model with missing weights cannot be used before they are set.
+	Lenient  bool
+	Progress func(done, all int) // called behind each parameter, or nil
+}
+
+// Open loads a model: a folder with config.json, weights and tokenizer as they are on the Hugging
+// Face hub, a file of these weights or their index, or a GGUF file. The files are closed when it
+// returns.
+//
+// Weights that are missing, or that the model does not have, are an error of kind [nn.ErrNames]
+// with their names, and an architecture that there is none of is one of kind [ErrConfig].
+func Open(path string, o Options) (*LM, error) {
+	p, err := find(path)
+	if err != nil {
+		return nil, fmt.Errorf("models: open %s: %w", path, err)
+	}
+	defer p.set.Close()
+	m, err := p.load(o)
+	if err != nil {
+		return nil, fmt.Errorf("models: open %s: %w", path, err)
+	}
+	return m, nil
+}
+
+// published is the files of a model.
+type published struct {
+	config    *Config
+	set       *file.Set
+	from      nn.Source
+	meta      *gguf.Metadata // of a GGUF file, or nil
+	folder    string
+	quantized bool
+}
+
+// find opens the files of a model.
+func find(path string) (*published, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() && strings.HasSuffix(path, ".gguf") {
+		return findGGUF(path)
+	}
+	p := &published{folder: path}
+	if !info.IsDir() {
+		p.folder = filepath.Dir(path)
+	}
+	text, err := os.ReadFile(filepath.Join(p.folder, "config.json"))
+	if errors.Is(err, fs.ErrNotExist) && info.IsDir() {
+		if list, _ := filepath.Glob(filepath.Join(path, "*.gguf")); len(list) == 1 {
+			return findGGUF(list[0])
+		}
+		return nil, fmt.Errorf("%w: no config.json, and not one GGUF file alone", ErrConfig)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if p.config, err = ParseConfig(text); err != nil {
+		return nil, err
+	}
+	if p.set, err = openWeights(path, info.IsDir()); err != nil {
+		return nil, err
+	}
+	p.from = nn.File(p.set)
+	if p.config.keys.has("quantization_config") {
+		q, err := checkpoint.ParseConfig(text)
+		if err != nil {
+			return nil, errors.Join(err, p.set.Close())
+		}
+		p.from, p.quantized = qnn.Checkpoint(p.set, q), true
+	}
+	return p, nil
+}
+
+func findGGUF(path string) (*published, error) {
+	f, err := gguf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	p := &published{set: f.Set, from: qnn.File(f.Set), meta: f.Meta, folder: filepath.Dir(path)}
+	if p.config, err = ConfigGGUF(f.Meta); err == nil {
+		err = p.ggufFactors()
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return p, nil
+}
+
+// openWeights opens the safetensors files of a folder, or those that a path names.
+func openWeights(path string, folder bool) (*file.Set, error) {
+	switch {
+	case !folder && strings.HasSuffix(path, ".json"):
+		return safetensors.OpenIndex(path)
+	case !folder:
+		return safetensors.Open(path)
+	}
+	index := filepath.Join(path, "model.safetensors.index.json")
+	if _, err := os.Stat(index); err == nil {
+		return safetensors.OpenIndex(index)
+	}
+	if one := filepath.Join(path, "model.safetensors"); exists(one) {
+		return safetensors.Open(one)
+	}
+	list, err := filepath.Glob(filepath.Join(path, "*.safetensors"))
+	if err != nil || len(list) == 0 {
+		return nil, fmt.Errorf("%w: no safetensors files in %s", errNoWeights, path)
+	}
+	slices.Sort(list)
+	return safetensors.OpenAll(list...)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// load makes the model of files.
+func (p *published) load(o Options) (*LM, error) {
+	a, err := architectureOf(p.config)
+	if err != nil {
+		return nil, err
+	}
+	m := &LM{Config: p.config, Device: o.Device, DType: o.DType}
+	if m.Device == nil {
+		if m.Device, err = tensor.Open("auto"); err != nil {
+			return nil, err
+		}
+	}
+	if m.DType == 0 {
+		m.DType = p.config.autoDType(m.Device)
+	}
+	of, err := a.originOf(p.config)
+	if err != nil {
+		return nil, err
+	}
+	p.decideTie(of("lm_head.weight").name)
+	net, err := a.build(p.config)
+	if err != nil {
+		return nil, err
+	}
+	m.Net = net
+	if err := p.weights(m, a, of, o); err != nil {
+		return nil, err
+	}
+	if err := p.tokenizer(m); err != nil {
+		return nil, err
+	}
+	return m, p.generation(m.Config)
+}
+
+// build returns the network of a configuration, without weights.
+func (a *architecture) build(c *Config) (Network, error) {
+	t := a.traits(c)
+	t.interleaved = t.interleaved || a.permuted && c.gguf
+	return newDecoder(c, t)
+}
+
+// decideTie decides whether the last layer has the embedding's weights, if the configuration does
+// not say.
+func (p *published) decideTie(head string) {
+	if p.config.TieEmbedding == nil {
+		tie := !slices.Contains(p.from.Names(), head)
+		p.config.TieEmbedding = &tie
+	}
+}
+
+// weights loads the parameters.
+func (p *published) weights(m *LM, a *architecture, of func(string) *origin, o Options) error {
+	ignore := a.ignore
+	if *p.config.TieEmbedding {
+		ignore = append(slices.Clone(ignore), `^lm_head\.`, `^output\.weight$`)
+	}
+	w, r, err := newWeights(m.Net, p.set, p.from, of, ignore)
+	if err != nil {
+		return err
+	}
+	m.Report = r
+	if err := fits(r); err != nil && !o.Lenient {
+		return err
+	}
+	on := nn.On{Device: m.Device, DType: m.DType}
+	_, err = nn.Load(m.Net, w, nn.LoadOptions{On: on, Lenient: true, Progress: o.Progress})
+	if err != nil {
+		return err
+	}
+	return nn.SetFrozen(m.Net, true)
+}
+
+// autoDType is the type of weights that none is asked for.
+func (c *Config) autoDType(d *tensor.Device) tensor.DType {
+	switch {
+	case d.Kind() == "cpu":
+		return tensor.F32
+	case c.DType == "float16" || !d.Supports(tensor.BF16):
+		return tensor.F16
+	}
+	return tensor.BF16
+}
+
+// quantizedEntry is a part of a quantized tensor of a file.
+func quantizedEntry(d *tensor.Device, e *file.Entry) nn.Quantized { return quantized.Load(d, e) }
+
+// tokenizer reads the tokenizer and the chat template that are beside the weights.
+func (p *published) tokenizer(m *LM) (err error) {
+	if p.meta != nil {
+		if t, err := gguf.Get[string](p.meta, "tokenizer.chat_template"); err == nil {
+			m.Template = t
+		}
+	}
+	if p.meta != nil {
+		return nil
+	}
+	for _, name := range []string{"tokenizer.json", "tekken.json", "tokenizer.model"} {
+		if path := filepath.Join(p.folder, name); exists(path) {
+			if m.Tokenizer, err = tokenizers.Open(path); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(p.folder, "chat_template.jinja")); err == nil {
+		m.Template = string(b)
+		return nil
+	}
+	b, err := os.ReadFile(filepath.Join(p.folder, "tokenizer_config.json"))
+	if err != nil {
+		return nil // without it there is no template
+	}
+	return m.template(b)
+}
+
+// template reads the template of a tokenizer_config.json: a text, or texts with names, of which
+// that called default is taken.
+func (m *LM) template(b []byte) error {
+	var c struct {
+		Template json.RawMessage `json:"chat_template"`
+	}
+	if err := json.Unmarshal(b, &c); err != nil {
+		return fmt.Errorf("tokenizer_config.json: %w", err)
+	}
+	if len(c.Template) == 0 || json.Unmarshal(c.Template, &m.Template) == nil {
+		return nil
+	}
+	var list []struct{ Name, Template string }
+	if err := json.Unmarshal(c.Template, &list); err != nil {
+		return fmt.Errorf("tokenizer_config.json: chat_template: %w", err)
+	}
+	for _, t := range list {
+		if t.Name == "default" || m.Template == "" {
+			m.Template = t.Template
+		}
+	}
+	return nil
+}
+
+// generation reads which tokens end a text from generation_config.json, where it says more.
+func (p *published) generation(c *Config) error {
+	if p.meta != nil {
+		return nil
+	}
+	b, err := os.ReadFile(filepath.Join(p.folder, "generation_config.json"))
+	if err != nil {
+		return nil // few models need it
+	}
+	k := keys{}
+	if err := json.Unmarshal(b, &k.of); err != nil {
+		return fmt.Errorf("generation_config.json: %w", err)
+	}
+	for _, id := range k.ids("eos_token_id") {
+		if !c.IsEOS(id) {
+			c.EOS = append(c.EOS, id)
+		}
+	}
+	if k.err != nil {
+		return fmt.Errorf("generation_config.json: %w", k.err)
+	}
+	return nil
+}
+
+// ggufFactors reads the divisors of frequencies that GGUF files have as tensors in place of a rule:
+// one list for Llama 3, or two for short and long sequences.
+func (p *published) ggufFactors() error {
+	read := func(name string) ([]float64, error) {
+		e, err := p.set.Get(name)
+		if errors.Is(err, file.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		list, err := file.Values[float32](e)
+		out := make([]float64, len(list))
+		for i, x := range list {
+			if out[i] = float64(x); x <= 0 {
+				return nil, fmt.Errorf("%w: %s has %v", ErrConfig, name, x)
+			}
+		}
+		return out, err
+	}
+	c, s := p.config, &p.config.RopeScaling
+	all, err := read("rope_freqs.weight")
+	if err != nil {
+		return err
+	}
+	short, err := read("rope_factors_short.weight")
+	if err != nil {
+		return err
+	}
+	long, err := read("rope_factors_long.weight")
+	switch {
+	case err != nil:
+		return err
+	case all != nil:
+		n := max(c.MaxPositions, 1)
+		*s = fn.RopeScaling{Type: fn.RopeLong, Short: all, Long: all, OriginalMax: n, AttentionFactor: 1}
+	case short != nil && long != nil:
+		original := cmp.Or(s.OriginalMax, c.MaxPositions)
+		*s = fn.RopeScaling{Type: fn.RopeLong, Short: short, Long: long, OriginalMax: original,
+			AttentionFactor: s.AttentionFactor}
+		if original > 0 {
+			s.Factor = float64(c.MaxPositions) / float64(original)
+		}
+	}
+	return nil
+}

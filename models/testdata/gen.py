@@ -1,0 +1,91 @@
+"""Makes golden.json.gz: tiny random models of each architecture, with logits and greedy tokens.
+
+Weights are not stored: both sides compute them by the rule of `values` from the name of the tensor
+and the index of the element. Needs torch and transformers (written with 5.24).
+
+    python gen.py [name...]     # the cases of these names only, the others stay
+"""
+
+import base64, gzip, json, os, struct, sys, tempfile, zlib
+
+import numpy as np
+import torch
+import transformers
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PATH = os.path.join(HERE, "golden.json.gz")
+PROMPT = [1, 17, 93, 4, 55, 55, 8, 21, 70, 3, 39, 62, 11, 90, 28]
+BASE = dict(vocab_size=96, hidden_size=48, intermediate_size=80, num_hidden_layers=2,
+            num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=64,
+            bos_token_id=1, eos_token_id=2, pad_token_id=0)
+
+
+def values(name, shape):
+    """Numbers by a hash of name and index; those of one dimension are around 1 or 0."""
+    n = int(np.prod(shape))
+    i = np.arange(n, dtype=np.uint64)
+    x = (i * np.uint64(0x9E3779B97F4A7C15) + np.uint64(zlib.crc32(name.encode())) *
+         np.uint64(0xD1342543DE82EF95)).astype(np.uint64)
+    x ^= x >> np.uint64(32)
+    x = (x * np.uint64(0xBF58476D1CE4E5B9)).astype(np.uint64)
+    x ^= x >> np.uint64(29)
+    u = ((x >> np.uint64(40)).astype(np.float64) / 2.0**23 - 1)  # [-1, 1)
+    if len(shape) == 1:
+        out = u * 0.25 + (1 if name.endswith("weight") else 0)
+    else:
+        out = u * 2.5 / np.sqrt(shape[-1])
+    return torch.from_numpy(out.astype(np.float32).reshape(shape))
+
+
+def cases():
+    for path in sorted(os.listdir(HERE)):
+        if path.startswith("cases") and path.endswith(".py"):
+            space = {"BASE": BASE}
+            exec(open(os.path.join(HERE, path)).read(), space)
+            yield from space["CASES"].items()
+
+
+def make(kind, config):
+    torch.manual_seed(0)
+    c = transformers.CONFIG_MAPPING[kind](**config)
+    c._attn_implementation = "eager"
+    model = transformers.AutoModelForCausalLM.from_config(c).float().eval()
+    with tempfile.TemporaryDirectory() as d:
+        model.save_pretrained(d)
+        path = os.path.join(d, "model.safetensors")
+        shapes = {n: list(t.shape) for n, t in load_file(path).items()}
+        save_file({n: values(n, s) for n, s in shapes.items()}, path, {"format": "pt"})
+        text = json.load(open(os.path.join(d, "config.json")))
+        model, info = type(model).from_pretrained(
+            d, attn_implementation="eager", dtype=torch.float32, output_loading_info=True)
+        assert not info["missing_keys"] and not info["unexpected_keys"], info
+    model = model.eval()
+    ids = torch.tensor([PROMPT])
+    with torch.no_grad():
+        logits = model(ids).logits[0].float()
+        greedy, margin = [], 1e9
+        for _ in range(16):
+            last = model(torch.tensor([PROMPT + greedy]), use_cache=False).logits[0, -1]
+            top = last.topk(2).values
+            margin = min(margin, float(top[0] - top[1]))
+            greedy.append(int(last.argmax()))
+    print(f"{kind:16} std {logits.std():.3f} margin {margin:.2g} tensors {len(shapes)}", flush=True)
+    assert margin > 1e-3, "greedy tokens are not certain"
+    b = base64.b64encode(logits.numpy().astype("<f4").tobytes()).decode()
+    return dict(config=text, tensors=shapes, prompt=PROMPT, logits=b, greedy=greedy)
+
+
+def main():
+    out = json.load(gzip.open(PATH)) if os.path.exists(PATH) and sys.argv[1:] else {}
+    for name, (kind, config) in cases():
+        if not sys.argv[1:] or name in sys.argv[1:]:
+            out[name] = make(kind, BASE | config)
+    with open(PATH, "wb") as f:
+        with gzip.GzipFile(fileobj=f, mode="wb", mtime=0) as z:
+            z.write(json.dumps(out, sort_keys=True, separators=(",", ":")).encode())
+    print(os.path.getsize(PATH), "bytes")
+
+
+main()

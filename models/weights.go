@@ -1,0 +1,222 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gokiln/kiln/nn"
+	"github.com/gokiln/kiln/tensor"
+	"github.com/gokiln/kiln/tensor/file"
+)
+
+// origin is where a parameter's values are in a file.
+type origin struct {
+	name    string // of the tensor; with a *, of those of all experts, which are stacked
+	experts int
+	start   int // of its rows, from which on
+	rows    int // how many; 0 for all
+	// change makes the parameter of what is read, all rows of it if it is not nil. Quantized tensors
+	// are dequantized then.
+	change func(t *tensor.Tensor) *tensor.Tensor
+}
+
+// parts are the names of the tensors.
+func (o *origin) parts() []string {
+	if !strings.Contains(o.name, "*") {
+		return []string{o.name}
+	}
+	out := make([]string, o.experts)
+	for i := range out {
+		out[i] = strings.Replace(o.name, "*", strconv.Itoa(i), 1)
+	}
+	return out
+}
+
+// weights is the tensors of files under the names of a network's parameters.
+type weights struct {
+	set     *file.Set
+	from    nn.Source
+	origins map[string]*origin
+	list    []string // the names of the parameters that are there
+}
+
+// usualGGUF is what tensors of GGUF files are called, as regular expressions of the names of
+// parameters.
+var usualGGUF = [][2]string{
+	{`^model\.layers\.`, "blk."}, {`^model\.embed_tokens`, "token_embd"},
+	{`^model\.embed_positions`, "position_embd"}, {`^model\.embed_norm`, "token_embd_norm"},
+	{`^model\.norm`, "output_norm"}, {`^lm_head`, "output"},
+	{`input_layernorm`, "attn_norm"}, {`post_attention_layernorm`, "ffn_norm"},
+	{`attn_post_norm`, "post_attention_norm"}, {`mlp_post_norm`, "post_ffw_norm"},
+	{`self_attn\.([qkv])_proj`, "attn_$1"}, {`self_attn\.o_proj`, "attn_output"},
+	{`self_attn\.([qk])_norm`, "attn_${1}_norm"},
+	{`mlp\.experts\.(\w+)_proj`, "ffn_${1}_exps.weight"},
+	{`mlp\.shared_experts\.(\w+)_proj`, "ffn_${1}_shexp"},
+	{`mlp\.shared_experts\.gate\.`, "ffn_gate_inp_shexp."},
+	{`mlp\.gate\.`, "ffn_gate_inp."}, {`mlp\.(\w+)_proj`, "ffn_$1"},
+}
+
+// usual are the rules of most safetensors files.
+var usual = [][2]string{{`mlp\.experts\.(\w+)_proj`, "mlp.experts.*.${1}_proj.weight"}}
+
+// usualIgnored are tensors that files have besides parameters.
+var usualIgnored = []string{`rotary_emb\.inv_freq$`, `^rope_freqs\.weight$`, `^rope_factors_\w+\.weight$`}
+
+// originOf returns the function that says where parameters are.
+func (a *architecture) originOf(c *Config) (func(name string) *origin, error) {
+	rules, edit := append(slices.Clone(a.rename), usual...), a.edit
+	if c.gguf {
+		rules, edit = append(slices.Clone(a.renameGGUF), usualGGUF...), a.editGGUF
+	}
+	rename, err := nn.Replace(rules...)
+	if err != nil {
+		return nil, err
+	}
+	return func(name string) *origin {
+		o := &origin{name: rename(name), experts: c.Experts}
+		if edit != nil {
+			edit(c, name, o)
+		}
+		return o
+	}, nil
+}
+
+// newWeights finds the parameters of a network in files, and reports what does not fit.
+func newWeights(
+	net any, set *file.Set, from nn.Source, of func(name string) *origin, ignore []string,
+) (*weights, *nn.Report, error) {
+	params, err := nn.List(net)
+	if err != nil {
+		return nil, nil, err
+	}
+	rest := map[string]bool{}
+	for _, n := range from.Names() {
+		rest[n] = true
+	}
+	w, r := &weights{set: set, from: from, origins: map[string]*origin{}}, &nn.Report{}
+	used := map[string]bool{}
+	for _, p := range params {
+		o := of(p.Name)
+		missing := slices.DeleteFunc(o.parts(), func(n string) bool { return rest[n] })
+		if len(missing) > 0 {
+			r.Missing = append(r.Missing, missing...)
+			continue
+		}
+		w.origins[p.Name] = o
+		w.list = append(w.list, p.Name)
+		for _, n := range o.parts() {
+			used[n] = true
+		}
+	}
+	unknown, err := regexp.Compile(strings.Join(append(slices.Clone(ignore), usualIgnored...), "|"))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, n := range slices.Sorted(maps.Keys(rest)) {
+		if !used[n] && !unknown.MatchString(n) {
+			r.Unexpected = append(r.Unexpected, n)
+		}
+	}
+	return w, r, nil
+}
+
+// Names lists the parameters that are there.
+func (w *weights) Names() []string { return w.list }
+
+// Tensor returns the values of a parameter on a device.
+func (w *weights) Tensor(d *tensor.Device, name string, _ nn.Shard) *tensor.Tensor {
+	o := w.origins[name]
+	var list []*tensor.Tensor
+	for _, n := range o.parts() {
+		t := w.one(d, o, n)
+		if t.Err() != nil {
+			return t
+		}
+		list = append(list, t)
+	}
+	if strings.Contains(o.name, "*") {
+		return tensor.Stack(0, list...)
+	}
+	return list[0]
+}
+
+// one returns what an origin takes of a tensor.
+func (w *weights) one(d *tensor.Device, o *origin, name string) *tensor.Tensor {
+	var t *tensor.Tensor
+	switch e, err := w.set.Get(name); {
+	case err == nil && o.rows > 0 && o.change == nil && !e.Encoding().Quantized():
+		if e, err = e.Narrow(0, o.start, o.rows); err != nil { // only these rows are read
+			return tensor.Fail("load", fmt.Errorf("%q: %w", name, err))
+		}
+		return tensor.Load(d, e)
+	default:
+		t = w.from.Tensor(d, name, nn.Shard{})
+	}
+	if q, ok := w.from.(nn.QuantizedSource); ok {
+		if blocks, err := q.Quantized(d, name, nn.Shard{}); err != nil {
+			return tensor.Fail("load", err)
+		} else if blocks != nil {
+			t = blocks.Dequantize(tensor.F32)
+		}
+	}
+	if o.change != nil {
+		t = o.change(t)
+	}
+	if o.rows > 0 && t.Err() == nil {
+		if t.Rank() == 0 || t.Size(0) < o.start+o.rows {
+			return tensor.Fail("load", fmt.Errorf("%w: %q has shape %v, want %d rows",
+				tensor.ErrShape, name, t.Shape(), o.start+o.rows))
+		}
+		t = t.Narrow(0, o.start, o.rows)
+	}
+	return t
+}
+
+// Quantized returns a parameter as it is stored, nil if it has plain numbers or is changed.
+func (w *weights) Quantized(d *tensor.Device, name string, _ nn.Shard) (nn.Quantized, error) {
+	o := w.origins[name]
+	from, ok := w.from.(nn.QuantizedSource)
+	if !ok || o.change != nil || strings.Contains(o.name, "*") {
+		return nil, nil
+	}
+	if o.rows == 0 {
+		return from.Quantized(d, o.name, nn.Shard{})
+	}
+	e, err := w.set.Get(o.name)
+	if err != nil || !e.Encoding().Quantized() {
+		return nil, nil
+	}
+	if e, err = e.Narrow(0, o.start, o.rows); err != nil {
+		return nil, fmt.Errorf("%q: %w", o.name, err)
+	}
+	q := quantizedEntry(d, e)
+	return q, q.Err()
+}
+
+// fits is an error that lists what does not fit.
+func fits(r *nn.Report) error {
+	if len(r.Missing)+len(r.Unexpected) == 0 {
+		return nil
+	}
+	return fmt.Errorf("models: %w: missing: %s; unexpected: %s", nn.ErrNames,
+		listed(r.Missing), listed(r.Unexpected))
+}
+
+// listed is a list of names, of which there may be thousands.
+func listed(names []string) string {
+	const most = 10
+	switch n := len(names); {
+	case n == 0:
+		return "none"
+	case n > most:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), n-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+var errNoWeights = errors.New("no weights")
