@@ -22,6 +22,7 @@ type bpe struct {
 	mapped       [256]int32  // tokens of the byte-level alphabet
 	ascii        [utf8.RuneSelf]int32
 	words        bool   // no merge goes over the start of a word
+	newlines     bool   // line ends that are a token are that token, whatever merges say
 	shown        *vocab // all tokens, if some cannot be merged
 }
 
@@ -149,7 +150,7 @@ func wordLength(b []byte) int {
 
 // merge is tokenize of one piece.
 func (m *bpe) merge(dst []tok, s *state, piece []byte, mapped bool) ([]tok, error) {
-	if m.ignoreMerges {
+	if m.ignoreMerges || m.newlines && len(bytes.Trim(piece, "\n")) == 0 {
 		if id := m.whole(s, piece, mapped); id >= 0 {
 			return append(dst, tok{id, 0, int32(len(piece))}), nil
 		}

@@ -1,6 +1,6 @@
 // Package tokenizers makes ids of text, as language models read it, and text of
 // ids. It reads the tokenizer.json of published models, Mistral's tekken.json,
-// models of SentencePiece and vocabularies of tiktoken.
+// models of SentencePiece, vocabularies of tiktoken and the metadata of GGUF files.
 //
 // A text goes through these steps; a file says what each is:
 //
@@ -19,8 +19,10 @@
 //	text, err := t.Decode(e.IDs, true)
 //
 // Ids, offsets and texts are those of the reference library, Hugging Face's
-// tokenizers: its results are the golden files of the tests. What a file asks
+// tokenizers, and for GGUF files those of llama.cpp: their results are the golden
+// files of the tests. What a file asks
 // for and the package lacks is an error when the file is read, and names it.
 // Files and texts are bounded, and time grows with n·log n at most of a text's
-// length. The package is plain Go and needs nothing else of this module.
+// length. The package is plain Go, and of this module needs the reader of GGUF
+// files alone.
 package tokenizers

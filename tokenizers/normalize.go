@@ -332,6 +332,10 @@ func readBertNormalizer(r raw) (normalizer, error) {
 	if err != nil {
 		return nil, err
 	}
+	return bertSteps(b), nil
+}
+
+func bertSteps(b *bertNormalizer) normalizers {
 	if b.Clean {
 		b.steps = append(b.steps, perRune(cleanBert))
 	}
@@ -344,7 +348,7 @@ func readBertNormalizer(r raw) (normalizer, error) {
 	if b.Lower {
 		b.steps = append(b.steps, perRune(lowercase))
 	}
-	return b.steps, nil
+	return b.steps
 }
 
 func cleanBert(r rune) (string, bool) {

@@ -14,8 +14,8 @@ import (
 // MaxFile is how many bytes a file may have.
 const MaxFile = 1 << 30
 
-// Open reads a tokenizer.json, Mistral's tekken.json, or a model of
-// SentencePiece, whatever the file is called.
+// Open reads a tokenizer.json, Mistral's tekken.json, a model of SentencePiece,
+// or the metadata of a GGUF file, whatever the file is called.
 func Open(path string) (*Tokenizer, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -24,10 +24,13 @@ func Open(path string) (*Tokenizer, error) {
 	defer f.Close()
 	r := bufio.NewReader(f)
 	start, _ := r.Peek(16)
+	if bytes.HasPrefix(start, []byte("GGUF")) {
+		return openGGUF(path)
+	}
 	read := FromJSON
 	if !bytes.HasPrefix(bytes.TrimSpace(start), []byte("{")) {
 		if len(start) == 0 || start[0] != '\n' { // its first field is the first piece
-			return nil, fmt.Errorf("%s is neither a JSON file nor a SentencePiece model %w;"+
+			return nil, fmt.Errorf("%s is neither a JSON file, a GGUF file nor a SentencePiece model %w;"+
 				" for a vocabulary of tiktoken there is FromTiktoken", path, ErrUnsupported)
 		}
 		read = FromSentencePiece

@@ -92,7 +92,7 @@ var arrows = []arrow{
 	{from: "quantized", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},
 	{from: "quantized/qnn", to: []string{"ops/dtype", "tensor", "nn", "quantized"}},
 	// Text to ids and back: plain Go, which programs can import alone.
-	{from: "tokenizers"},
+	{from: "tokenizers", to: []string{"quantized/gguf"}},
 	{from: "models", to: []string{"dsl", "runtime", "jit", "ops", "tensor", "nn", "quantized", "tokenizers"}},
 
 	// Kernels that are compiled ahead: what does so, the operations that programs get so, and the
