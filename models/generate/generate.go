@@ -1,0 +1,428 @@
+package generate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/gokiln/kiln/tensor"
+	"github.com/gokiln/kiln/tokenizers"
+)
+
+// ErrContext is the kind of the error of a prompt that is longer than what a model can look at.
+var ErrContext = errors.New("the prompt is too long")
+
+// Sequence is what a model keeps of the tokens that it was fed.
+type Sequence interface {
+	Len() int             // tokens fed
+	Truncate(n int) error // forget those behind the first n; an error where a state cannot
+	Close()
+}
+
+// Model is a language model, such as models.LM. Step feeds ids[i] to list[i] and returns logits of
+// the token behind the last of each, (len(list), vocabulary); StepAll those behind each of ids,
+// (len(ids), vocabulary).
+type Model[S Sequence] interface {
+	NewSequence() S
+	Step(list []S, ids [][]int32) *tensor.Tensor
+	StepAll(s S, ids []int32) *tensor.Tensor
+}
+
+// Options says what is generated, and when that ends.
+type Options struct {
+	Sampling
+
+	// MaxTokens is how many tokens are generated at most; 0 for as many as the model can look at.
+	MaxTokens int `json:"max_tokens,omitempty"`
+	// Stop is texts that end the generation where they would appear. They are not returned, nor is
+	// text that may still become one of them, until it cannot.
+	Stop []string `json:"stop,omitempty"`
+	// StopIDs are tokens that end the generation, beside those of the generator.
+	StopIDs []int32 `json:"stop_token_ids,omitempty"`
+	// IgnoreEOS generates on behind the tokens that end texts.
+	IgnoreEOS bool `json:"ignore_eos,omitempty"`
+	// SpecialTokens has the text contain those; without it they are left out.
+	SpecialTokens bool `json:"special_tokens,omitempty"`
+
+	// Draft guesses the next tokens, of which the model then checks DraftTokens at once, 0 for 4.
+	// The tokens that come out are the same as without it.
+	Draft       Drafter `json:"-"`
+	DraftTokens int     `json:"-"`
+	// Constraint is what the tokens have to follow.
+	Constraint Constraint `json:"-"`
+}
+
+// Token is a token that was generated, and the text that is certain with it: often its own, none
+// while characters or stop strings are incomplete, and then that of several.
+type Token struct {
+	Choice
+	Text string
+}
+
+// Why a generation ended.
+const (
+	ReasonStop   = "stop"   // a token or a text that ends it
+	ReasonLength = "length" // as many tokens as were asked for, or as the model can look at
+)
+
+// Usage is what a generation took.
+type Usage struct {
+	PromptTokens     int `json:"prompt_tokens"`
+	CachedTokens     int `json:"cached_tokens"` // of the prompt, which the model had been fed before
+	CompletionTokens int `json:"completion_tokens"`
+	DraftTokens      int `json:"draft_tokens,omitempty"`    // which a drafter guessed
+	AcceptedTokens   int `json:"accepted_tokens,omitempty"` // of them, which were right
+
+	Prefill time.Duration `json:"-"` // until the first token was chosen
+	Decode  time.Duration `json:"-"` // from there on
+	Reason  string        `json:"-"` // why it ended; "" while it goes on, and after an error
+}
+
+// PrefillRate is how many tokens of the prompt were computed in a second.
+func (u Usage) PrefillRate() float64 { return rate(u.PromptTokens-u.CachedTokens, u.Prefill) }
+
+// DecodeRate is how many tokens were generated in a second behind the first.
+func (u Usage) DecodeRate() float64 { return rate(u.CompletionTokens-1, u.Decode) }
+
+func rate(n int, d time.Duration) float64 {
+	if n <= 0 || d <= 0 {
+		return 0
+	}
+	return float64(n) / d.Seconds()
+}
+
+// Generator generates with a model. Its fields do not change once it is used; sessions of several
+// goroutines share it if the model allows that.
+type Generator[S Sequence] struct {
+	Model     Model[S]
+	Tokenizer *tokenizers.Tokenizer // nil for ids alone
+	EOS       []int32               // tokens that end texts
+	Context   int                   // how many tokens the model can look at; 0 for any number
+	Chunk     int                   // how many tokens of a prompt are fed at once; 0 for 512
+}
+
+// Session is one sequence of a model. What it was fed is used again for a prompt that begins with
+// the same tokens, as each turn of a conversation does. It belongs to one goroutine.
+type Session[S Sequence] struct {
+	g   *Generator[S]
+	seq S
+	ids []int32 // that were fed
+}
+
+// NewSession returns a session that was fed nothing.
+func (g *Generator[S]) NewSession() *Session[S] {
+	return &Session[S]{g: g, seq: g.Model.NewSequence()}
+}
+
+// Close frees what the model keeps of the sequence.
+func (s *Session[S]) Close() { s.seq.Close() }
+
+// Generate prepares a generation behind a prompt. It runs while [Run.Tokens] is read.
+func (s *Session[S]) Generate(ctx context.Context, prompt []int32, o Options) (*Run[S], error) {
+	sampler, err := NewSampler(o.Sampling)
+	if err != nil {
+		return nil, err
+	}
+	g := s.g
+	switch {
+	case len(prompt) == 0:
+		return nil, errors.New("generate: the prompt has no tokens")
+	case g.Context > 0 && len(prompt) >= g.Context:
+		return nil, fmt.Errorf("generate: %w: %d tokens, and the model can look at %d with the answer",
+			ErrContext, len(prompt), g.Context)
+	case o.MaxTokens < 0 || o.DraftTokens < 0:
+		return nil, fmt.Errorf("generate: %w: max_tokens %d, draft tokens %d", ErrOption, o.MaxTokens, o.DraftTokens)
+	case len(o.Stop) > 0 && g.Tokenizer == nil:
+		return nil, fmt.Errorf("generate: %w: stop strings need a tokenizer", ErrOption)
+	}
+	for _, stop := range o.Stop {
+		if stop == "" {
+			return nil, fmt.Errorf("generate: %w: a stop string is empty", ErrOption)
+		}
+	}
+	sampler.Prompt(prompt)
+	sampler.Constrain(o.Constraint)
+	r := &Run[S]{ctx: ctx, s: s, o: o, sampler: sampler, ids: append([]int32(nil), prompt...)}
+	r.usage.PromptTokens = len(prompt)
+	r.ends = map[int32]bool{}
+	for _, id := range o.StopIDs {
+		r.ends[id] = true
+	}
+	if !o.IgnoreEOS {
+		for _, id := range g.EOS {
+			r.ends[id] = true
+		}
+	}
+	if g.Tokenizer != nil {
+		r.text = &pieces{stream: g.Tokenizer.Stream(!o.SpecialTokens), stops: o.Stop}
+		sampler.Breakers(breakers(g.Tokenizer, sampler.o.DRYBreakers))
+	}
+	return r, nil
+}
+
+// breakers says which tokens have one of some texts in theirs.
+func breakers(t *tokenizers.Tokenizer, list []string) func(id int32) bool {
+	known := map[int32]bool{}
+	return func(id int32) bool {
+		is, ok := known[id]
+		if ok {
+			return is
+		}
+		text, err := t.Decode([]int32{id}, false)
+		for _, b := range list {
+			is = is || err == nil && strings.Contains(text, b)
+		}
+		known[id] = is
+		return is
+	}
+}
+
+// Run is one generation.
+type Run[S Sequence] struct {
+	ctx     context.Context
+	s       *Session[S]
+	o       Options
+	sampler *Sampler
+	ids     []int32 // the prompt and what was generated
+	ends    map[int32]bool
+	text    *pieces // nil if there is no tokenizer
+	usage   Usage
+	began   bool
+	first   time.Time // when the first token was chosen
+}
+
+// Usage is what the generation took so far.
+func (r *Run[S]) Usage() Usage { return r.usage }
+
+// Seed is the seed of the draws, of which [Options] gives the same tokens again.
+func (r *Run[S]) Seed() uint64 { return r.sampler.Seed() }
+
+// Text runs the generation to its end and returns the text.
+func (r *Run[S]) Text() (string, error) {
+	var b strings.Builder
+	for tok, err := range r.Tokens() {
+		b.WriteString(tok.Text)
+		if err != nil {
+			return b.String(), err
+		}
+	}
+	return b.String(), nil
+}
+
+// Tokens generates one token after the other, the one that ends it included. An error ends it, that
+// of a context among them; beside it stands text that was held back, and the id -1. It can be read
+// once. Reading may stop early; the session can be used again after that.
+func (r *Run[S]) Tokens() iter.Seq2[Token, error] {
+	return func(yield func(Token, error) bool) {
+		if r.began {
+			yield(Token{Choice: Choice{ID: -1}}, errors.New("generate: the tokens were read already"))
+			return
+		}
+		r.began = true
+		start := time.Now()
+		if err := r.run(start, func(t Token) bool { return yield(t, nil) }); err != nil {
+			yield(Token{Choice{ID: -1}, r.rest()}, fmt.Errorf("generate: %w", err))
+		}
+	}
+}
+
+// run is the loop: feed what the model has not seen, choose, feed that.
+func (r *Run[S]) run(start time.Time, yield func(Token) bool) error {
+	if err := r.reuse(); err != nil {
+		return err
+	}
+	for {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		draft, err := r.draft()
+		if err != nil {
+			return err
+		}
+		rows, err := r.feed(draft)
+		if err != nil {
+			return err
+		}
+		done, err := r.choose(rows, draft, start, yield)
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// reuse keeps what the session was fed of the prompt, all but its last token.
+func (r *Run[S]) reuse() error {
+	if err := r.s.rewind(common(r.s.ids, r.ids[:len(r.ids)-1])); err != nil {
+		return err
+	}
+	r.usage.CachedTokens = len(r.s.ids)
+	return nil
+}
+
+// rewind has the sequence forget the tokens behind the first n, or all where it cannot.
+func (s *Session[S]) rewind(n int) error {
+	if n == len(s.ids) && n == s.seq.Len() {
+		return nil
+	}
+	if s.seq.Len() < n || s.seq.Truncate(n) != nil {
+		s.seq.Close()
+		s.seq, n = s.g.Model.NewSequence(), 0
+	}
+	s.ids = s.ids[:n]
+	return nil
+}
+
+// feed gives the model all that it has not seen, and the draft. It returns logits behind the last
+// token and behind each of the draft.
+func (r *Run[S]) feed(draft []int32) (*tensor.Tensor, error) {
+	chunk := r.s.g.Chunk
+	if chunk <= 0 {
+		chunk = 512
+	}
+	for {
+		part := r.ids[len(r.s.ids):]
+		if len(part) <= chunk {
+			break
+		}
+		if _, err := r.s.step(part[:chunk], false); err != nil {
+			return nil, err
+		}
+		if err := r.ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	part := append([]int32(nil), r.ids[len(r.s.ids):]...)
+	if len(draft) == 0 {
+		return r.s.step(part, false)
+	}
+	rows, err := r.s.step(append(part, draft...), true)
+	if err != nil {
+		return nil, err
+	}
+	return rows.Narrow(0, len(part)-1, 1+len(draft)), nil
+}
+
+// step feeds ids. What the sequence knows after an error is not known, so it begins anew.
+func (s *Session[S]) step(ids []int32, all bool) (*tensor.Tensor, error) {
+	var logits *tensor.Tensor
+	if all {
+		logits = s.g.Model.StepAll(s.seq, ids)
+	} else {
+		logits = s.g.Model.Step([]S{s.seq}, [][]int32{ids})
+	}
+	if err := logits.Err(); err != nil {
+		s.seq.Close()
+		s.seq, s.ids = s.g.Model.NewSequence(), nil
+		return nil, err
+	}
+	s.ids = append(s.ids, ids...)
+	return logits, nil
+}
+
+// choose takes tokens as long as the draft agrees with them. done says that the generation ended.
+func (r *Run[S]) choose(rows *tensor.Tensor, draft []int32, start time.Time, yield func(Token) bool) (done bool, err error) {
+	var all []Choice
+	if r.sampler.plain() {
+		list := make([]*Sampler, 1+len(draft))
+		for i := range list {
+			list[i] = r.sampler.ahead(i)
+		}
+		if all, err = Sample(rows, list); err != nil {
+			return false, err
+		}
+	}
+	for i := range 1 + len(draft) {
+		if all == nil || i >= len(all) {
+			one, err := Sample(rows.Narrow(0, i, 1), []*Sampler{r.sampler})
+			if err != nil {
+				return false, err
+			}
+			all = append(all, one[0])
+		}
+		done, err := r.take(all[i], start, yield)
+		agrees := i < len(draft) && draft[i] == all[i].ID
+		if agrees {
+			r.usage.AcceptedTokens++
+		}
+		if done || err != nil || !agrees {
+			if i < len(draft) { // the sequence knows tokens that are not of the text
+				return done, errors.Join(err, r.s.rewind(min(len(r.ids)-1, len(r.s.ids))))
+			}
+			return done, err
+		}
+	}
+	return false, nil
+}
+
+// take adds a token to the text.
+func (r *Run[S]) take(c Choice, start time.Time, yield func(Token) bool) (done bool, err error) {
+	if err := r.sampler.Accept(c.ID); err != nil {
+		return false, err
+	}
+	if now := time.Now(); r.usage.CompletionTokens == 0 {
+		r.first, r.usage.Prefill = now, now.Sub(start)
+	} else {
+		r.usage.Decode = now.Sub(r.first)
+	}
+	r.usage.CompletionTokens++
+	r.ids = append(r.ids, c.ID)
+	out, reason := Token{Choice: c}, ""
+	switch {
+	case r.ends[c.ID]:
+		reason = ReasonStop
+	case r.text != nil:
+		stopped, err := false, error(nil)
+		if out.Text, stopped, err = r.text.next(c.ID); err != nil {
+			return false, err
+		}
+		if stopped {
+			reason = ReasonStop
+		}
+	}
+	if reason == "" && (r.usage.CompletionTokens == r.o.MaxTokens || len(r.ids) == r.s.g.Context) {
+		reason = ReasonLength
+	}
+	if reason != "" {
+		out.Text += r.rest()
+		r.usage.Reason = reason
+	}
+	return !yield(out) || reason != "", nil
+}
+
+// rest is text that was held back.
+func (r *Run[S]) rest() string {
+	if r.text == nil {
+		return ""
+	}
+	return r.text.flush()
+}
+
+// draft asks the drafter for tokens, no more than may be generated.
+func (r *Run[S]) draft() ([]int32, error) {
+	if r.o.Draft == nil || len(r.s.ids) != len(r.ids)-1 {
+		return nil, nil
+	}
+	n := r.o.DraftTokens
+	if n == 0 {
+		n = 4
+	}
+	if r.o.MaxTokens > 0 {
+		n = min(n, r.o.MaxTokens-r.usage.CompletionTokens-1)
+	}
+	if limit := r.s.g.Context; limit > 0 {
+		n = min(n, limit-len(r.ids)-1)
+	}
+	if n <= 0 {
+		return nil, nil
+	}
+	draft, err := r.o.Draft.Draft(r.ctx, r.ids, n)
+	if err != nil {
+		return nil, fmt.Errorf("draft: %w", err)
+	}
+	draft = draft[:min(n, len(draft))]
+	r.usage.DraftTokens += len(draft)
+	return draft, nil
+}

@@ -1,0 +1,123 @@
+package generate
+
+import (
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/tensor"
+	"github.com/gokiln/kiln/tokenizers"
+)
+
+// toy is a model whose logits are a function of the last tokens.
+type toy struct {
+	dev    *tensor.Device
+	vocab  int
+	seed   uint64
+	state  bool // sequences that forget nothing, as states of recurrent layers
+	fed    int
+	fails  int // the step that fails; 0 for none
+	steps  int
+	script []int32 // what it says in place of that, from the first position on
+}
+
+type toySequence struct {
+	ids   []int32
+	state bool
+	open  bool
+}
+
+func (s *toySequence) Len() int { return len(s.ids) }
+func (s *toySequence) Close()   { s.open = false }
+
+func (s *toySequence) Truncate(n int) error {
+	if s.state && n != len(s.ids) && n != 0 {
+		return errors.New("a state forgets nothing")
+	}
+	s.ids = s.ids[:n]
+	return nil
+}
+
+func (m *toy) NewSequence() *toySequence { return &toySequence{state: m.state, open: true} }
+
+func (m *toy) logits(ids []int32) []float32 {
+	out := make([]float32, m.vocab)
+	if n := len(ids); n <= len(m.script) {
+		out[m.script[n-1]] = 50
+		return out
+	}
+	hash := m.seed
+	for _, id := range ids[max(0, len(ids)-2):] {
+		hash = hash*1000003 + uint64(id) + 1
+	}
+	r := rand.New(rand.NewPCG(hash, 1))
+	for i := range out {
+		out[i] = float32(r.NormFloat64()) * 2
+	}
+	return out
+}
+
+func (m *toy) Step(list []*toySequence, ids [][]int32) *tensor.Tensor {
+	var out []float32
+	for i, s := range list {
+		m.feed(s, ids[i])
+		out = append(out, m.logits(s.ids)...)
+	}
+	return m.result(out, len(list))
+}
+
+func (m *toy) StepAll(s *toySequence, ids []int32) *tensor.Tensor {
+	var out []float32
+	for i := range ids {
+		m.feed(s, ids[i:i+1])
+		out = append(out, m.logits(s.ids)...)
+	}
+	return m.result(out, len(ids))
+}
+
+func (m *toy) feed(s *toySequence, ids []int32) {
+	if !s.open || len(ids) == 0 {
+		panic("a sequence is used wrongly")
+	}
+	s.ids = append(s.ids, ids...)
+	m.fed += len(ids)
+}
+
+func (m *toy) result(out []float32, n int) *tensor.Tensor {
+	if m.steps++; m.steps == m.fails {
+		return tensor.Fail("toy", errors.New("planted"))
+	}
+	return tensor.From(m.dev, out, n, m.vocab)
+}
+
+// eos is the token that ends texts of the tests.
+const eos = 256
+
+// byteTokenizer has a token for each byte, and eos.
+func byteTokenizer(t testing.TB) *tokenizers.Tokenizer {
+	t.Helper()
+	vocab, extra := map[string]int{}, rune(256)
+	for b := range 256 {
+		r := rune(b)
+		if !(b >= '!' && b <= '~' || b >= 0xA1 && b <= 0xAC || b >= 0xAE) {
+			r, extra = extra, extra+1
+		}
+		vocab[string(r)] = b
+	}
+	data, err := json.Marshal(map[string]any{
+		"version": "1.0",
+		"added_tokens": []any{map[string]any{"id": eos, "content": "<eos>", "special": true, "normalized": false,
+			"single_word": false, "lstrip": false, "rstrip": false}},
+		"pre_tokenizer": map[string]any{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false, "trim_offsets": false},
+		"decoder":       map[string]any{"type": "ByteLevel"},
+		"model":         map[string]any{"type": "BPE", "vocab": vocab, "merges": []string{}},
+	})
+	require.NoError(t, err)
+	tok, err := tokenizers.FromJSON(strings.NewReader(string(data)))
+	require.NoError(t, err)
+	return tok
+}
