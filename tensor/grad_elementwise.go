@@ -26,8 +26,9 @@ func (f grad2) spread(g, out *Tensor, in []*Tensor) []*Tensor {
 }
 
 // slopeOf is the gradient of x as one kernel, of g and either x or the result. One that is to have a
-// gradient itself is by operations, and so is one of two types.
-func slopeOf(ofResult bool, f32 func(g, x float32) float32, f64 func(g, x float64) float64, operations grad1) grad1 {
+// gradient itself is by operations, and so is one of two types. The function short is for types of
+// 16 bits and less.
+func slopeOf(ofResult bool, short, f32 func(g, x float32) float32, f64 func(g, x float64) float64, operations grad1) grad1 {
 	return func(g, x, out *Tensor) *Tensor {
 		of := x
 		if ofResult {
@@ -39,16 +40,19 @@ func slopeOf(ofResult bool, f32 func(g, x float32) float32, f64 func(g, x float6
 		case g.dtype == F64:
 			return Map2(f64, g, of)
 		}
+		if g.dtype.Size() < F32.Size() {
+			return Map2(short, g, of)
+		}
 		return Map2(f32, g, of)
 	}
 }
 
 var (
-	gradTanh    = slopeOf(true, kernels.TanhSlope[float32], kernels.TanhSlope[float64], operationsTanh)
-	gradSigmoid = slopeOf(true, kernels.SigmoidSlope[float32], kernels.SigmoidSlope[float64], operationsSigmoid)
-	gradSilu    = slopeOf(false, kernels.SiluSlope[float32], kernels.SiluSlope[float64], operationsSilu)
-	gradGelu    = slopeOf(false, kernels.GeluSlope[float32], kernels.GeluSlope[float64], operationsGelu)
-	gradGeluErf = slopeOf(false, kernels.GeluErfSlope[float32], kernels.GeluErfSlope[float64], operationsGeluErf)
+	gradTanh    = slopeOf(true, kernels.TanhSlope[float32], kernels.TanhSlope[float32], kernels.TanhSlope[float64], operationsTanh)
+	gradSigmoid = slopeOf(true, kernels.SigmoidSlope[float32], kernels.SigmoidSlope[float32], kernels.SigmoidSlope[float64], operationsSigmoid)
+	gradSilu    = slopeOf(false, kernels.SiluSlopeShort, kernels.SiluSlope[float32], kernels.SiluSlope[float64], operationsSilu)
+	gradGelu    = slopeOf(false, kernels.GeluSlopeShort, kernels.GeluSlope[float32], kernels.GeluSlope[float64], operationsGelu)
+	gradGeluErf = slopeOf(false, kernels.GeluErfSlope[float32], kernels.GeluErfSlope[float32], kernels.GeluErfSlope[float64], operationsGeluErf)
 )
 
 // flat is the gradient of what does not change with small changes of its operand: none.

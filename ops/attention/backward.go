@@ -31,7 +31,7 @@ type Gradients struct {
 	Delta ops.View // what [Delta] stores, of the same shape
 }
 
-// deltaWarps is how many rows a block reduces at a time where blocks have several warps.
+// deltaWarps is how many warps a block has, where blocks have several.
 const deltaWarps = 8
 
 // Delta stores the sum of each row of grad·result, (…, rows, dv), less the gradient of the row's
@@ -54,7 +54,7 @@ func Delta(s *runtime.Stream, out, grad, result, ofLSE ops.View) error {
 	if ops.TraitsOf(&info).WarpBlocks {
 		warps = 1
 	}
-	blocks := min((rows+warps-1)/warps, ops.RowBlocks(&info, warps*info.WarpSize))
+	blocks := min((rows+warps*kernels.Beside-1)/(warps*kernels.Beside), ops.RowBlocks(&info, warps*info.WarpSize))
 	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks}, Threads: runtime.Dim3{X: warps * info.WarpSize}}
 	d, sum := result.DType, result.DType.Compute()
 	hs := [4]runtime.SliceHeader{out.Header(), grad.Header(), result.Header(), header(ofLSE)}

@@ -45,10 +45,10 @@ var (
 	Erf       = unary("erf", kernels.Erf[float32], ops.Floats)
 	Erfc      = unary("erfc", kernels.Erfc[float32], ops.Floats)
 	Lgamma    = unary("lgamma", kernels.Lgamma[float32], ops.Floats)
-	Sigmoid   = unary("sigmoid", kernels.Sigmoid[float32], ops.Floats)
-	Silu      = unary("silu", kernels.Silu[float32], ops.Floats)
+	Sigmoid   = unary("sigmoid", kernels.Sigmoid[float32], ops.Floats).rounded(kernels.SigmoidShort)
+	Silu      = unary("silu", kernels.Silu[float32], ops.Floats).rounded(kernels.SiluShort)
 	Softplus  = unary("softplus", kernels.Softplus[float32], ops.Floats)
-	Gelu      = unary("gelu", kernels.Gelu[float32], ops.Floats)
+	Gelu      = unary("gelu", kernels.Gelu[float32], ops.Floats).rounded(kernels.GeluShort)
 	GeluErf   = unary("gelu_erf", kernels.GeluErf[float32], ops.Floats).rounded(kernels.GeluErfShort)
 
 	IsNaN    = test("isnan", kernels.IsNaN[float32], ops.Floats)

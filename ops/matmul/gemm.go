@@ -404,11 +404,11 @@ const (
 // run is how many elements along k are added one after the other at most. Where results are
 // large, to store and add parts of them would take as long as to multiply.
 func (p *Problem) run() int {
-	if p.K > longProduct && p.K >= 8*(p.M+p.N) {
-		return middleRun
-	}
-	if p.Out.DType.Size() == 2 && p.Matrix() {
+	switch {
+	case p.Out.DType.Size() == 2 && p.Matrix():
 		return halfRun
+	case p.K > longProduct && p.K >= 8*(p.M+p.N):
+		return middleRun
 	}
 	return longRun
 }

@@ -248,9 +248,18 @@ func (p *Problem) fillsMatrix(c tile.Config) bool {
 // shared memory.
 func ByWarpgroups(c *tile.Config) bool { return c.Across == 1 && c.M == 16*c.Down && c.Down%4 == 0 }
 
-// fillsWarpgroups is fillsMatrix for such a configuration.
+// fillsWarpgroups is fillsMatrix for such a configuration, of whose tiles parts along k count, too.
 func (p *Problem) fillsWarpgroups(c tile.Config) bool {
-	return p.Warpgroups && p.fillsMatrix(c) && !p.needsKMajor(1) && !p.needsKMajor(2)
+	return p.Warpgroups && (p.fillsMatrix(c) || p.fillsDivided(c)) && !p.needsKMajor(1) && !p.needsKMajor(2)
+}
+
+// longPart is how many elements along k make a part of a tile worth what its sums cost, which are
+// stored and added.
+const longPart = 2048
+
+// fillsDivided reports whether there are long parts of tiles for most multiprocessors.
+func (p *Problem) fillsDivided(c tile.Config) bool {
+	return p.hasMatrix(c) && p.tiles(&c)*(p.K/longPart)*4 >= p.Info.Units*3
 }
 
 // shortSums is the length of sums up to which a block stores a large tile longer than it

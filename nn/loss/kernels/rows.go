@@ -192,13 +192,19 @@ func (s *slope[C]) of(p, w C, class int) C {
 //
 //kiln:kernel
 func RowSlopes[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, ids []int64, stats, g, w []C, r Rows, smooth, weighted dsl.ConstBool) {
-	r.Inner = 1 // known to the compiler
 	row := t.BlockX()
 	s := slopeOf(stats, g, ids, &r, row, smooth)
-	first := r.first(row)
-	for c := t.ThreadX(); c < r.Classes; c += t.BlockDimX() {
-		i := first + c*r.Inner
-		out[i] = dsl.Convert[T](s.of(exponential[T](dsl.Convert[C](x[i])-s.lse), weight(w, c, weighted), c))
+	first, step := row*r.Classes, t.BlockDimX()
+	var v [InFlight]C
+	for c := t.ThreadX(); c < r.Classes; c += step * InFlight {
+		for u := range InFlight {
+			v[u] = dsl.Convert[C](x[first+min(c+u*step, r.Classes-1)]) // of the row, so that nothing branches
+		}
+		for u := range InFlight {
+			if at := c + u*step; at < r.Classes {
+				out[first+at] = dsl.Convert[T](s.of(exponential[T](v[u]-s.lse), weight(w, at, weighted), at))
+			}
+		}
 	}
 }
 

@@ -48,27 +48,34 @@ func (w *Tiles) Shared(inLanes bool) int {
 	return n
 }
 
+// Beside is how many rows a warp reduces at a time: their loads are in flight together.
+const Beside = 4
+
 // Delta stores the sum of each row of grad·out, less the gradient of the row's log-sum-exp if there
 // is one: what softmax subtracts from the gradients of its probabilities (Dao, "FlashAttention-2",
-// 2023, algorithm 2). Each warp reduces rows of n elements.
+// 2023, algorithm 2). Each warp reduces rows of n elements, Beside of them at a time.
 //
 //kiln:kernel
 //kiln:const withLog=true
 func Delta[T dsl.Number, C dsl.Real](t dsl.Thread, delta []C, grad, out []T, ofLog []C, rows, n int, withLog dsl.ConstBool) {
 	warps := t.BlockDimX() / t.WarpSize()
-	for first := t.BlockX() * warps; first < rows; first += t.GridDimX() * warps {
-		row := first + t.Warp()
-		at := min(row, rows-1) * n
-		var sum C
+	for first := t.BlockX() * warps * Beside; first < rows; first += t.GridDimX() * warps * Beside {
+		first := first + t.Warp()*Beside
+		var sums [Beside]C
 		for i := t.Lane(); i < n; i += t.WarpSize() {
-			sum = dsl.FMA(dsl.Convert[C](grad[at+i]), dsl.Convert[C](out[at+i]), sum)
-		}
-		sum = dsl.WarpSum(t, sum)
-		if row < rows && t.Lane() == 0 {
-			if withLog {
-				sum -= ofLog[row]
+			for b := range Beside {
+				at := min(first+b, rows-1)*n + i
+				sums[b] = dsl.FMA(dsl.Convert[C](grad[at]), dsl.Convert[C](out[at]), sums[b])
 			}
-			delta[row] = sum
+		}
+		for b := range Beside {
+			sum := dsl.WarpSum(t, sums[b])
+			if row := first + b; row < rows && t.Lane() == 0 {
+				if withLog {
+					sum -= ofLog[row]
+				}
+				delta[row] = sum
+			}
 		}
 	}
 }

@@ -210,9 +210,9 @@ func Mish[C dsl.Real](x C) C {
 func Gelu[C dsl.Real](x C) C {
 	u := 2 * 0.7978845608028654 * x * dsl.FMA(0.044715*x, x, 1)
 	e := dsl.Exp(-dsl.Abs(u))
-	p := 1 / (1 + e)
+	var over C = 1
 	if u < 0 {
-		p = e / (1 + e)
+		over = e
 	}
-	return x * p
+	return x * (over / (1 + e))
 }
