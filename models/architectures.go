@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,10 +24,9 @@ type architecture struct {
 	// edit says which part of a tensor a parameter is, and how it is changed, in safetensors files.
 	edit func(c *Config, name string, o *origin)
 
-	renameGGUF [][2]string // of those in GGUF files, in front of the usual rules
-	editGGUF   func(c *Config, name string, o *origin)
-	permuted   bool     // GGUF files have queries and keys permuted for pairs of neighbours
-	ignore     []string // regular expressions of tensors that are no parameters
+	permuted bool     // GGUF files have queries and keys permuted for pairs of neighbours
+	ignore   []string // regular expressions of tensors that are no parameters
+	reject   []string // keys that must not be true: this package has not what they ask for
 }
 
 // normKind is which norms a model has.
@@ -67,6 +67,7 @@ type traits struct {
 	interleaved bool                 // neighbours are rotated
 
 	learnedPositions bool
+	slopes           []float64 // of ALiBi, for each head; nil: none
 
 	plainMLP   bool // down(act(up(x)))
 	moe        func(layer int) bool
@@ -77,10 +78,10 @@ type traits struct {
 // newNorm returns a norm over n features.
 func (t *traits) newNorm(c *Config, n int) norm {
 	if t.norm == rmsNorm {
-		return nn.NewRMSNorm(c.NormEps, n)
+		return nn.NewRMSNorm(cmp.Or(c.NormEps, 1e-6), n)
 	}
 	l := nn.NewLayerNorm(n)
-	l.Eps = c.NormEps
+	l.Eps = cmp.Or(c.NormEps, 1e-5)
 	switch t.norm {
 	case layerNormPlain:
 		l.Weight, l.Bias = nil, nil
@@ -112,9 +113,16 @@ func architectureOf(c *Config) (*architecture, error) {
 		if c.gguf {
 			list = a.gguf
 		}
-		if slices.Contains(list, c.ModelType) {
-			return a, nil
+		if !slices.Contains(list, c.ModelType) {
+			continue
 		}
+		for _, key := range a.reject {
+			if c.keys.has(key) && c.keys.bool(key) {
+				return nil, fmt.Errorf("models: %w: %s with %s, which is not supported",
+					ErrConfig, c.ModelType, key)
+			}
+		}
+		return a, nil
 	}
 	where, prefix := "model_type in config.json", ""
 	if c.gguf {
@@ -122,29 +130,11 @@ func architectureOf(c *Config) (*architecture, error) {
 	}
 	var have []string
 	for _, name := range Architectures() {
-		if rest, ok := strings.CutPrefix(name, prefix); ok && (c.gguf || !strings.Contains(name, ":")) {
+		rest, ok := strings.CutPrefix(name, prefix)
+		if ok && (c.gguf || !strings.Contains(name, ":")) {
 			have = append(have, rest)
 		}
 	}
-	return nil, fmt.Errorf("models: %w: %q, the %s, is an architecture that is not known; there are %s",
+	return nil, fmt.Errorf("models: %w: %q, the %s, is no architecture that is known; there are %s",
 		ErrConfig, c.ModelType, where, strings.Join(have, ", "))
-}
-
-// llamaLike is what most models have: rotary embeddings of one base.
-func llamaLike(c *Config) traits {
-	return traits{ropes: []rope{{c.RopeTheta, c.RopeScaling}}}
-}
-
-// architectures is the table.
-var architectures = []architecture{
-	{
-		names: []string{"llama"}, gguf: []string{"llama"}, permuted: true,
-		traits: func(c *Config) traits {
-			t := llamaLike(c)
-			t.qkvBias, t.mlpBias = c.keys.bool("attention_bias"), c.keys.bool("mlp_bias")
-			t.outBias = t.qkvBias
-			t.routing = nn.MoEOptions{Normalise: true} // GGUF files call Mixtral so, too
-			return t
-		},
-	},
 }

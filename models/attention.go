@@ -23,6 +23,7 @@ type Attention struct {
 	interleaved bool
 	window      int // tokens, 0 for all
 	clip        float64
+	slopes      []float64         // of ALiBi
 	options     attention.Options `nn:"-"`
 }
 
@@ -33,7 +34,7 @@ func newAttention(c *Config, t *traits, i int) *Attention {
 		Q: linear(in, q, t.qkvBias), K: linear(in, kv, t.qkvBias), V: linear(in, kv, t.qkvBias),
 		O:     linear(q, in, t.outBias),
 		heads: c.Heads, kvHeads: c.KVHeads, size: c.HeadDim,
-		interleaved: t.interleaved, clip: c.ClipQKV, rope: -1,
+		interleaved: t.interleaved, clip: c.ClipQKV, rope: -1, slopes: t.slopes,
 		options: attention.Options{Causal: true, Scale: c.AttentionScale, SoftCap: c.AttentionSoftCap},
 	}
 	switch t.qkNorm {
@@ -60,6 +61,9 @@ func (a *Attention) forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor {
 	q := a.project(a.Q, a.QNorm, x, a.heads)
 	k := a.project(a.K, a.KNorm, x, a.kvHeads)
 	v := a.project(a.V, nil, x, a.kvHeads)
+	if a.slopes != nil && a.options.ALiBi == nil {
+		a.options.ALiBi = tensor.From(b.device, a.slopes, len(a.slopes)).Cast(tensor.F32)
+	}
 	q = a.rotated(q, b)
 	if a.window > 0 {
 		k = a.rotated(k, b)
@@ -131,9 +135,11 @@ func (a *Attention) newState() layerState {
 	return &keysValues{all: attention.NewCache(cacheStep)}
 }
 
-// attend stores keys and values of sequence n, and returns (1, heads, tokens, size). Keys of a window are rotated
-// already; others are when they are stored.
-func (c *keysValues) attend(a *Attention, q, k, v *tensor.Tensor, b *batch, n int) *tensor.Tensor {
+// attend stores keys and values of sequence n, and returns (1, heads, tokens, size). Keys of a
+// window are rotated already; others are when they are stored.
+func (c *keysValues) attend(
+	a *Attention, q, k, v *tensor.Tensor, b *batch, n int,
+) *tensor.Tensor {
 	if c.ring != nil {
 		return c.ring.Attend(q, k, v, a.options)
 	}

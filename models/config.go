@@ -60,8 +60,9 @@ type Config struct {
 	LogitScale       float64
 	ClipQKV          float64
 
-	keys keys // all that the file says
-	gguf bool // the file is a GGUF file
+	keys  keys // all that the file says
+	gguf  bool // the file is a GGUF file
+	acted bool // it says the activation
 }
 
 // ParseConfig reads a config.json. The part about text of a model of texts and images is read in
@@ -139,7 +140,7 @@ func (k *keys) config() (*Config, error) {
 		Layers:       k.int("num_hidden_layers", "n_layer", "n_layers", "num_layers"),
 		Heads:        k.int("num_attention_heads", "n_head", "n_heads"),
 		HeadDim:      k.int("head_dim"),
-		Width:        k.int("intermediate_size", "n_inner", "ffn_hidden_size"),
+		Width:        k.int("intermediate_size", "n_inner", "ffn_hidden_size", "ffn_dim"),
 		MaxPositions: k.int("max_position_embeddings", "n_positions", "max_seq_len", "n_ctx"),
 		NormEps: k.float("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_eps",
 			"norm_epsilon"),
@@ -164,7 +165,9 @@ func (k *keys) config() (*Config, error) {
 		tie := k.bool("tie_word_embeddings")
 		c.TieEmbedding = &tie
 	}
-	if act := k.text("hidden_activation", "hidden_act", "activation_function"); act != "" {
+	if act := k.text("hidden_activation", "hidden_act", "activation_function",
+		"activation"); act != "" {
+		c.acted = true
 		var err error
 		if c.Act, err = fn.ParseActivation(act); err != nil && k.err == nil {
 			k.err = err
@@ -306,6 +309,15 @@ func (c *Config) checkAttention() error {
 		return fmt.Errorf("models: %w: %d of %d experts", ErrConfig, c.ExpertsUsed, c.Experts)
 	}
 	return nil
+}
+
+// layerIs reports whether a layer is of a type in the words of LayerTypes; without these the
+// architecture's own answer counts.
+func (c *Config) layerIs(i int, kind string, or bool) bool {
+	if len(c.LayerTypes) == 0 {
+		return or
+	}
+	return c.LayerTypes[i] == kind
 }
 
 // activation is the activation as gated networks compute it.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gokiln/kiln/nn"
@@ -111,6 +112,7 @@ func findGGUF(path string) (*published, error) {
 	}
 	p := &published{set: f.Set, from: qnn.File(f.Set), meta: f.Meta, folder: filepath.Dir(path)}
 	if p.config, err = ConfigGGUF(f.Meta); err == nil {
+		p.ggufBiases()
 		err = p.ggufFactors()
 	}
 	if err != nil {
@@ -162,12 +164,14 @@ func (p *published) load(o Options) (*LM, error) {
 	if m.DType == 0 {
 		m.DType = p.config.autoDType(m.Device)
 	}
-	of, err := a.originOf(p.config)
+	t := a.traits(p.config)
+	t.interleaved = t.interleaved || a.permuted && p.config.gguf
+	of, err := a.originOf(p.config, &t, p.from.Names())
 	if err != nil {
 		return nil, err
 	}
 	p.decideTie(of("lm_head.weight").name)
-	net, err := a.build(p.config)
+	net, err := a.build(p.config, t)
 	if err != nil {
 		return nil, err
 	}
@@ -182,9 +186,10 @@ func (p *published) load(o Options) (*LM, error) {
 }
 
 // build returns the network of a configuration, without weights.
-func (a *architecture) build(c *Config) (Network, error) {
-	t := a.traits(c)
-	t.interleaved = t.interleaved || a.permuted && c.gguf
+func (a *architecture) build(c *Config, t traits) (Network, error) {
+	if err := c.keys.err; err != nil {
+		return nil, fmt.Errorf("models: %w: %w", ErrConfig, err)
+	}
 	return newDecoder(c, t)
 }
 
@@ -308,6 +313,25 @@ func (p *published) generation(c *Config) error {
 		return fmt.Errorf("generation_config.json: %w", k.err)
 	}
 	return nil
+}
+
+// ggufBiases says in the words of config.json which biases and norms there are, of which the
+// metadata say nothing.
+func (p *published) ggufBiases() {
+	has := func(names ...string) bool { return slices.ContainsFunc(names, p.set.Has) }
+	for key, is := range map[string]bool{
+		"attention_bias":        has("blk.0.attn_q.bias", "blk.0.attn_qkv.bias"),
+		"use_qkv_bias":          has("blk.0.attn_q.bias", "blk.0.attn_qkv.bias"),
+		"attention_out_bias":    has("blk.0.attn_output.bias"),
+		"mlp_bias":              has("blk.0.ffn_up.bias"),
+		"use_bias":              has("blk.0.ffn_up.bias"),
+		"bias":                  has("blk.0.ffn_up.bias"),
+		"use_parallel_residual": !has("blk.0.ffn_norm.weight"),
+	} {
+		if !p.config.keys.has(key) {
+			p.config.keys.of[key] = json.RawMessage(strconv.FormatBool(is))
+		}
+	}
 }
 
 // ggufFactors reads the divisors of frequencies that GGUF files have as tensors in place of a rule:

@@ -65,25 +65,120 @@ var usualGGUF = [][2]string{
 var usual = [][2]string{{`mlp\.experts\.(\w+)_proj`, "mlp.experts.*.${1}_proj.weight"}}
 
 // usualIgnored are tensors that files have besides parameters.
-var usualIgnored = []string{`rotary_emb\.inv_freq$`, `^rope_freqs\.weight$`, `^rope_factors_\w+\.weight$`}
+var usualIgnored = []string{`rotary_emb\.inv_freq$`, `^rope_freqs\.weight$`,
+	`^rope_factors_\w+\.weight$`}
 
-// originOf returns the function that says where parameters are.
-func (a *architecture) originOf(c *Config) (func(name string) *origin, error) {
-	rules, edit := append(slices.Clone(a.rename), usual...), a.edit
+// originOf returns the function that says where parameters are, in files that have some tensors.
+func (a *architecture) originOf(
+	c *Config, t *traits, names []string,
+) (func(name string) *origin, error) {
+	rules := append(slices.Clone(a.rename), usual...)
 	if c.gguf {
-		rules, edit = append(slices.Clone(a.renameGGUF), usualGGUF...), a.editGGUF
+		rules = usualGGUF
 	}
 	rename, err := nn.Replace(rules...)
 	if err != nil {
 		return nil, err
 	}
+	has := map[string]bool{}
+	for _, n := range names {
+		has[n] = true
+	}
 	return func(name string) *origin {
 		o := &origin{name: rename(name), experts: c.Experts}
-		if edit != nil {
-			edit(c, name, o)
+		switch {
+		case c.gguf:
+			o.gguf(c, t, name, has)
+		case a.edit != nil:
+			a.edit(c, name, o)
 		}
 		return o
 	}, nil
+}
+
+// packedQKV are the names of attention's tensors in GGUF files where all are one.
+var packedQKV = regexp.MustCompile(`attn_[qkv]\.(weight|bias)$`)
+
+// gguf finds parameters of GGUF files that are parts of tensors: those of queries, keys and values,
+// and the two of a gated feed-forward network, are one tensor in some files.
+func (o *origin) gguf(c *Config, t *traits, name string, has map[string]bool) {
+	switch {
+	case packedQKV.MatchString(o.name) && !has[o.name]:
+		o.name = packedQKV.ReplaceAllString(o.name, "attn_qkv.$1")
+		splitQKV(c, name, o)
+	case strings.HasSuffix(name, "shared_experts.gate.weight"):
+		o.change = func(t *tensor.Tensor) *tensor.Tensor { return t.Reshape(1, t.Count()) }
+	case t.plainMLP:
+	case strings.Contains(o.name, "ffn_gate.") && !has[o.name],
+		strings.Contains(o.name, "ffn_up.") && !has[strings.Replace(o.name, "_up", "_gate", 1)]:
+		o.name = strings.Replace(o.name, "_gate", "_up", 1)
+		splitGateUp(c, name, o)
+	}
+}
+
+// splitQKV is for parameters that are rows of one tensor: queries, keys, values.
+func splitQKV(c *Config, name string, o *origin) {
+	q, kv := c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
+	switch {
+	case strings.Contains(name, "self_attn.q_proj"):
+		o.rows = q
+	case strings.Contains(name, "self_attn.k_proj"):
+		o.start, o.rows = q, kv
+	case strings.Contains(name, "self_attn.v_proj"):
+		o.start, o.rows = q+kv, kv
+	}
+}
+
+// splitGroups is for parameters that are rows of one tensor: for each head of keys its queries, the
+// keys and the values.
+func splitGroups(c *Config, name string, o *origin) {
+	g := c.Heads / c.KVHeads
+	start, n := 0, 0
+	switch {
+	case strings.Contains(name, "self_attn.q_proj"):
+		n = g
+	case strings.Contains(name, "self_attn.k_proj"):
+		start, n = g, 1
+	case strings.Contains(name, "self_attn.v_proj"):
+		start, n = g+1, 1
+	default:
+		return
+	}
+	o.change = func(t *tensor.Tensor) *tensor.Tensor {
+		if t.Err() != nil {
+			return t
+		}
+		in := t.Count() / t.Size(0)
+		shape := []int{c.KVHeads * n * c.HeadDim, in}
+		if t.Rank() == 1 {
+			shape = shape[:1]
+		}
+		return t.Reshape(c.KVHeads, g+2, c.HeadDim, in).Narrow(1, start, n).Reshape(shape...)
+	}
+}
+
+// splitGateUp is for parameters that are rows of one tensor: gates first.
+func splitGateUp(c *Config, name string, o *origin) {
+	switch {
+	case strings.Contains(name, "mlp.gate_proj"):
+		o.rows = c.Width
+	case strings.Contains(name, "mlp.up_proj"):
+		o.start, o.rows = c.Width, c.Width
+	}
+}
+
+// plusOne is for norms whose weight is stored less 1.
+func plusOne(_ *Config, name string, o *origin) {
+	if strings.HasSuffix(name, "norm.weight") {
+		o.change = func(t *tensor.Tensor) *tensor.Tensor { return t.Cast(tensor.F32).AddScalar(1) }
+	}
+}
+
+// transposed is for weights that are stored as (in, out).
+func transposed(name string, o *origin) {
+	if strings.HasSuffix(name, "_proj.weight") {
+		o.change = func(t *tensor.Tensor) *tensor.Tensor { return t.T().Contiguous() }
+	}
 }
 
 // newWeights finds the parameters of a network in files, and reports what does not fit.
@@ -220,3 +315,19 @@ func listed(names []string) string {
 }
 
 var errNoWeights = errors.New("no weights")
+
+var errOPT = errors.New("norms behind layers or embeddings of another size, which are not supported")
+
+// columns takes part of dimension 1 of a tensor of all experts, (experts, columns, features).
+func (o *origin) columns(start, n int) {
+	o.change = func(t *tensor.Tensor) *tensor.Tensor {
+		if t.Err() != nil {
+			return t
+		}
+		if t.Rank() != 3 || t.Size(1) < start+n {
+			err := fmt.Errorf("%w: %v, want %d columns", tensor.ErrShape, t.Shape(), start+n)
+			return tensor.Fail("load", err)
+		}
+		return t.Narrow(1, start, n).Contiguous()
+	}
+}

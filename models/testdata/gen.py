@@ -26,8 +26,8 @@ def values(name, shape):
     """Numbers by a hash of name and index; those of one dimension are around 1 or 0."""
     n = int(np.prod(shape))
     i = np.arange(n, dtype=np.uint64)
-    x = (i * np.uint64(0x9E3779B97F4A7C15) + np.uint64(zlib.crc32(name.encode())) *
-         np.uint64(0xD1342543DE82EF95)).astype(np.uint64)
+    seed = zlib.crc32(name.encode()) * 0xD1342543DE82EF95 % 2**64
+    x = i * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
     x ^= x >> np.uint64(32)
     x = (x * np.uint64(0xBF58476D1CE4E5B9)).astype(np.uint64)
     x ^= x >> np.uint64(29)
@@ -81,7 +81,8 @@ def main():
     out = json.load(gzip.open(PATH)) if os.path.exists(PATH) and sys.argv[1:] else {}
     for name, (kind, config) in cases():
         if not sys.argv[1:] or name in sys.argv[1:]:
-            out[name] = make(kind, BASE | config)
+            config = {k: v for k, v in (BASE | config).items() if v != "absent"}
+            out[name] = make(kind, config)
     with open(PATH, "wb") as f:
         with gzip.GzipFile(fileobj=f, mode="wb", mtime=0) as z:
             z.write(json.dumps(out, sort_keys=True, separators=(",", ":")).encode())
