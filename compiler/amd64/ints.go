@@ -62,9 +62,9 @@ func (c *code) intOp(v *ir.Value, args []val) (val, error) {
 	case ir.OpReverse:
 		return each(func(h int) asm.Reg { return c.reverse(t, x(h)) })
 	case ir.OpPermute:
-		return one(c.permuteBytes(x(0), y(0), args[2].reg[0])), nil
+		return one(c.permuteBytes(x(0), y(0), args[2].reg[0], maySet(v.Args[2])&0x8888 == 0)), nil
 	case ir.OpDot4:
-		return one(c.dot4(t, x(0), y(0), args[2].reg[0])), nil
+		return one(c.dot4(v, x(0), y(0), args[2].reg[0])), nil
 	case ir.OpDiv, ir.OpRem:
 		return c.divide(v, args)
 	}
@@ -218,12 +218,17 @@ func (c *code) reverse(t *ir.Type, x asm.Reg) asm.Reg {
 }
 
 // dot4 adds the products of bytes: as 16-bit numbers, the even and the odd ones.
-func (c *code) dot4(t *ir.Type, x, y, z asm.Reg) asm.Reg {
+func (c *code) dot4(v *ir.Value, x, y, z asm.Reg) asm.Reg {
+	t := v.Type
 	if c.vnni {
+		const tops = 0x80808080
+		if t.IsSigned() && maySet(v.Args[0])&tops == 0 { // of no sign, as the instruction reads them
+			return c.vxx(asm.VPADDD, c.dotBytes(x, y), z)
+		}
 		return c.dot4VNNI(t, x, y, z)
 	}
 	split := func(r asm.Reg) [2]asm.Reg {
-		return c.once(r, t.IsSigned(), func() [2]asm.Reg {
+		return c.once(r, kindOf(t), func() [2]asm.Reg {
 			if !t.IsSigned() {
 				return [2]asm.Reg{c.and32(r, 0x00ff00ff), c.vop(asm.VPSRLW, asm.R(r), asm.I(8))}
 			}
@@ -241,7 +246,7 @@ func (c *code) dot4(t *ir.Type, x, y, z asm.Reg) asm.Reg {
 type (
 	bytesKey struct {
 		reg  asm.Reg
-		kind bool
+		kind bytesKind
 	}
 	bytesIn struct {
 		reg [2]asm.Reg
@@ -249,8 +254,24 @@ type (
 	}
 )
 
+// bytesKind says what is made of a vector of bytes.
+type bytesKind uint8
+
+const (
+	unsignedBytes bytesKind = iota
+	signedBytes
+	namedBytes // selectors of bytes
+)
+
+func kindOf(t *ir.Type) bytesKind {
+	if t.IsSigned() {
+		return signedBytes
+	}
+	return unsignedBytes
+}
+
 // once returns what make makes of r, or what it has made of it in this block of the code.
-func (c *code) once(r asm.Reg, kind bool, make func() [2]asm.Reg) [2]asm.Reg {
+func (c *code) once(r asm.Reg, kind bytesKind, make func() [2]asm.Reg) [2]asm.Reg {
 	key := bytesKey{r, kind}
 	if made := c.parts[key]; made.in != nil && made.in == c.cur {
 		return made.reg
@@ -260,22 +281,25 @@ func (c *code) once(r asm.Reg, kind bool, make func() [2]asm.Reg) [2]asm.Reg {
 	return made
 }
 
+// dotBytes multiplies unsigned bytes with signed ones.
+func (c *code) dotBytes(unsigned, signed asm.Reg) asm.Reg {
+	r := c.zero()
+	c.op(c.pick(asm.VPDPBUSDVEX, asm.VPDPBUSD), c.width(), asm.R(r), asm.R(unsigned), asm.R(signed))
+	return r
+}
+
 // dot4VNNI does it where there is an instruction, which multiplies unsigned bytes with
 // signed ones. Bytes with their top bit inverted are 128 more, or less, and have the
 // other kind of sign; what that adds to the products is 128 times the other operand,
 // and is subtracted. z is added last: in loops it is what the next iteration waits for.
 func (c *code) dot4VNNI(t *ir.Type, x, y, z asm.Reg) asm.Reg {
-	dot := func(unsigned, signed asm.Reg) asm.Reg {
-		r := c.zero()
-		c.op(c.pick(asm.VPDPBUSDVEX, asm.VPDPBUSD), c.width(), asm.R(r), asm.R(unsigned), asm.R(signed))
-		return r
-	}
+	dot := c.dotBytes
 	if !t.IsSigned() {
 		x, y = y, x // of the two the second one is that whose bytes are as the instruction reads them
 	}
 	top := c.constant32(0x80808080)
-	flipped := c.once(x, true, func() [2]asm.Reg { return [2]asm.Reg{c.vxx(c.pick(asm.VPXOR, asm.VPXORD), x, top)} })[0]
-	extra := c.once(y, false, func() [2]asm.Reg {
+	flipped := c.once(x, signedBytes, func() [2]asm.Reg { return [2]asm.Reg{c.vxx(c.pick(asm.VPXOR, asm.VPXORD), x, top)} })[0]
+	extra := c.once(y, unsignedBytes, func() [2]asm.Reg {
 		if t.IsSigned() {
 			return [2]asm.Reg{dot(top, y)}
 		}
@@ -290,20 +314,61 @@ func (c *code) dot4VNNI(t *ir.Type, x, y, z asm.Reg) asm.Reg {
 	return c.vxx(asm.VPADDD, c.vxx(asm.VPSUBD, product, extra), z)
 }
 
+// maySet returns the bits of a word that may be set: all, but where constants tell.
+func maySet(v *ir.Value) uint32 { return maySetIn(v, 6) }
+
+// maySetIn looks at so many operations that lead to a value.
+func maySetIn(v *ir.Value, depth int) uint32 {
+	const all = ^uint32(0)
+	if v.IsConst() {
+		return uint32(v.Imm)
+	}
+	if depth == 0 || !v.Type.IsInt() || v.Type.Size() != 4 {
+		return all
+	}
+	if v.Op == ir.OpConvert && v.Args[0].Type.IsInt() && v.Args[0].Type.Size() == 4 {
+		return maySetIn(v.Args[0], depth-1)
+	}
+	if len(v.Args) != 2 {
+		return all
+	}
+	of := func(i int) uint32 { return maySetIn(v.Args[i], depth-1) }
+	switch y := v.Args[1]; {
+	case v.Op == ir.OpAnd:
+		return of(0) & of(1)
+	case v.Op == ir.OpOr:
+		return of(0) | of(1)
+	case v.Op == ir.OpShr && y.IsConst() && !v.Type.IsSigned():
+		return of(0) >> y.Imm
+	}
+	return all
+}
+
 // permuteBytes picks bytes from y:x. The bytes of two lanes are in the 16 that an
-// instruction picks from, so it does it twice.
-func (c *code) permuteBytes(x, y, z asm.Reg) asm.Reg {
+// instruction picks from, so it does it twice. Plain selectors name no signs.
+func (c *code) permuteBytes(x, y, z asm.Reg, plain bool) asm.Reg {
 	and, or := c.pick(asm.VPAND, asm.VPANDD), c.pick(asm.VPOR, asm.VPORD)
-	// A nibble of z in each byte: 0000abcd, 00ab00cd, 0a0b0c0d.
-	n := c.and32(z, 0xffff)
-	n = c.and32(c.vxx(or, n, c.vop(asm.VPSLLD, asm.R(n), asm.I(8))), 0x00ff00ff)
-	n = c.and32(c.vxx(or, n, c.vop(asm.VPSLLD, asm.R(n), asm.I(4))), 0x0f0f0f0f)
-	index := c.and32(n, 0x07070707)
-	pick := func(unpack asm.Op, where [4]uint32) asm.Reg {
-		return c.vxx(asm.VPSHUFB, c.vxx(unpack, x, y), c.vxx(or, index, c.bytesTable(where)))
+	nibbles := func() asm.Reg { // one of z in each byte: 0000abcd, 00ab00cd, 0a0b0c0d
+		n := c.and32(z, 0xffff)
+		n = c.and32(c.vxx(or, n, c.vop(asm.VPSLLD, asm.R(n), asm.I(8))), 0x00ff00ff)
+		return c.and32(c.vxx(or, n, c.vop(asm.VPSLLD, asm.R(n), asm.I(4))), 0x0f0f0f0f)
 	}
 	const none, second = 0x80808080, 0x08080808
-	r := c.vxx(or, pick(asm.VPUNPCKLDQ, [4]uint32{0, second, none, none}), pick(asm.VPUNPCKHDQ, [4]uint32{none, none, 0, second}))
+	index := c.once(z, namedBytes, func() [2]asm.Reg {
+		index := c.and32(nibbles(), 0x07070707)
+		return [2]asm.Reg{
+			c.vxx(or, index, c.bytesTable([4]uint32{0, second, none, none})),
+			c.vxx(or, index, c.bytesTable([4]uint32{none, none, 0, second})),
+		}
+	})
+	pick := func(unpack asm.Op, index asm.Reg) asm.Reg {
+		return c.vxx(asm.VPSHUFB, c.vxx(unpack, x, y), index)
+	}
+	r := c.vxx(or, pick(asm.VPUNPCKLDQ, index[0]), pick(asm.VPUNPCKHDQ, index[1]))
+	if plain {
+		return r
+	}
+	n := nibbles()
 	// The top bits of bytes, and of nibbles, spread over their bytes.
 	spread := func(bits asm.Reg) asm.Reg {
 		bits = c.and32(bits, 0x01010101)

@@ -54,3 +54,35 @@ b0:
 		}
 	}
 }
+
+// Bytes of which constants tell that they are below 128 take one instruction, and selectors of bytes
+// that name no signs take the bytes alone.
+func TestBytesWithoutTops(t *testing.T) {
+	const head = `module "k.Dots"
+
+kernel @Dots(%0: ptr<global,u32>, %1: i64) args(x slice u32 "[]uint32") {
+b0:
+  %2 = thread 0 : i64
+  %3 = lane : i64
+  %4 = offset %0, %2 : ptr<global,u32>
+  %5 = load %4 : u32
+  %6 = const 252645135 : u32
+  %7 = const 4 : u32
+  %8 = const 30583 : u32
+  %9 = const 34952 : u32
+`
+	for body, want := range map[string]map[string]int{
+		"  %10 = and %5, %6 : u32\n  %11 = convert %10 : i32\n  %12 = convert %5 : i32\n":                                                               {"vpdpbusd": 2},
+		"  %13 = and %5, %6 : u32\n  %14 = and %5, %8 : u32\n  %10 = or %13, %14 : u32\n  %11 = convert %10 : i32\n  %12 = convert %5 : i32\n":          {"vpdpbusd": 2},
+		"  %10 = and %5, %9 : u32\n  %11 = convert %10 : i32\n  %12 = convert %5 : i32\n":                                                               {"vpdpbusd": 4},
+		"  %10 = shr %5, %7 : u32\n  %11 = convert %10 : i32\n  %12 = convert %5 : i32\n":                                                               {"vpdpbusd": 4},
+		"  %13 = and %5, %8 : u32\n  %14 = shr %13, %7 : u32\n  %10 = permute %5, %6, %14 : u32\n  %11 = convert %10 : i32\n  %12 = convert %5 : i32\n": {"vpsubd": 2, "vpshufb": 8},
+		"  %13 = or %5, %9 : u32\n  %10 = permute %5, %6, %13 : u32\n  %11 = convert %10 : i32\n  %12 = convert %5 : i32\n":                             {"vpsubd": 10, "vpshufb": 8},
+	} {
+		text := head + body + "  %15 = dot4 %11, %12, %12 : i32\n  %16 = convert %15 : u32\n  store %4, %16\n  ret\n}\n"
+		code := codeOf(t, "amd64:avx512", text)
+		for instruction, n := range want {
+			assert.Equal(t, n, strings.Count(code, "\t"+instruction+" zmm"), "%s in\n%s", instruction, code)
+		}
+	}
+}

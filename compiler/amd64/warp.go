@@ -23,6 +23,14 @@ func (e *emitter) shuffle(v *ir.Value) error {
 		e.permuteFixed(r, in, fixedSources(e.isa.lanes(), v.Op, int64(y.Imm)))
 		return nil
 	}
+	if from := e.namedSources(v.Op, y); from != nil {
+		e.permuteFixed(r, in, from)
+		return nil
+	}
+	if v.Op == ir.OpShflIdx && in.n == 1 && r.n == 1 { // the instruction takes numbers modulo that of lanes
+		e.permute(r, in, e.lowWords(y), 0)
+		return nil
+	}
 	from := e.sources(v.Op, y)
 	if v.Op == ir.OpShflIdx {
 		e.permute(r, in, from, 0)
@@ -57,6 +65,83 @@ func fixedSources(lanes int, op ir.Op, by int64) []uint32 {
 		from[lane] = uint32(n)
 	}
 	return from
+}
+
+// namedSources returns the numbers of the lanes that a shuffle takes from if constants and the lane's own
+// number tell them, nil otherwise.
+func (e *emitter) namedSources(op ir.Op, y *ir.Value) []uint32 {
+	if op != ir.OpShflIdx {
+		return nil
+	}
+	const operations = 6
+	from := make([]uint32, e.isa.lanes())
+	for lane := range from {
+		n, ok := ofLane(y, int64(lane), operations)
+		if !ok {
+			return nil
+		}
+		from[lane] = uint32(n) & uint32(len(from)-1)
+	}
+	return from
+}
+
+// ofLane computes an index of 64 bits in one lane, by up to so many operations in a row on constants and
+// the number of the lane.
+func ofLane(v *ir.Value, lane int64, depth int) (int64, bool) {
+	switch {
+	case v.Type.Kind != ir.KI64:
+		return 0, false
+	case v.IsConst():
+		return int64(v.Imm), true
+	case v.Op == ir.OpLane:
+		return lane, true
+	case depth == 0 || len(v.Args) != 2:
+		return 0, false
+	}
+	x, ok := ofLane(v.Args[0], lane, depth-1)
+	if !ok {
+		return 0, false
+	}
+	if y := v.Args[1]; y.IsConst() && y.Imm < 64 {
+		switch v.Op {
+		case ir.OpShr:
+			return x >> y.Imm, true
+		case ir.OpShl:
+			return x << y.Imm, true
+		}
+	}
+	y, ok := ofLane(v.Args[1], lane, depth-1)
+	if !ok {
+		return 0, false
+	}
+	switch v.Op {
+	case ir.OpAdd:
+		return x + y, true
+	case ir.OpSub:
+		return x - y, true
+	case ir.OpMul:
+		return x * y, true
+	case ir.OpAnd:
+		return x & y, true
+	case ir.OpOr:
+		return x | y, true
+	case ir.OpXor:
+		return x ^ y, true
+	}
+	return 0, false
+}
+
+// lowWords returns the lower 32 bits of an integer of 64 bits: of one that was made from them, these.
+func (e *emitter) lowWords(y *ir.Value) asm.Reg {
+	if e.Of(y).Kind == analysis.UniformLanes {
+		r := e.vec()
+		e.broadcastGeneral(r, e.general64(y))
+		return r
+	}
+	if y.Op == ir.OpConvert && y.Args[0].Type.IsInt() && y.Args[0].Type.Size() == 4 {
+		return e.vectors(y.Args[0]).reg[0]
+	}
+	return e.truncate(e.vectors(y)).reg[0]
 }
 
 // permuteFixed takes the lanes of x by numbers that are constants.
