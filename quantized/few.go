@@ -16,12 +16,17 @@ var (
 	dots         = newFamily(kernels.Dots[prototype, float32])
 	roundingDots = newFamily(kernels.RoundingDots[prototype, float32])
 	byteRows     = newFamily(kernels.Activations[float32])
+	spanDots     = newFamily(kernels.SpanDots[prototype, float32])
+	spanRows     = newFamily(kernels.SpanActivations[prototype, float32])
 )
 
 // few are the ways to multiply few rows.
 var few = ops.NewStrategies(
 	roundingBlocks(1024, 2, ops.Always[fewProblem]),
 	roundingBlocks(512, 4, ops.Never[fewProblem]),
+	ops.Strategy[fewProblem]{
+		Name: "spans of 256 elements", Fits: func(p *fewProblem) bool { return p.spans() == nil }, Run: runSpans,
+	},
 	ops.Strategy[fewProblem]{Name: "rounded activations", Fits: ops.Always[fewProblem], Run: runDots},
 )
 
@@ -52,6 +57,45 @@ func (o linear) few(out, x *tensor.Tensor, rows int) *tensor.Tensor {
 func runDots(_ *runtime.Stream, p *fewProblem) error {
 	p.out = p.dots(p.out, p.x, p.rows)
 	return p.out.Err()
+}
+
+// spans returns why a warp cannot read spans of a weight, nil if it can.
+func (p *fewProblem) spans() error {
+	_, ok := p.block.(format.Spanned)
+	switch {
+	case !ok || p.q.shape[1]%format.SpanLen != 0:
+		return fmt.Errorf("%w: spans of rows of %d elements in %v", jit.ErrUnsupported, p.q.shape[1], p.q.of)
+	case !ops.TraitsOf(&p.info).WarpBlocks || p.info.WarpSize != format.SpanLanes:
+		return fmt.Errorf("%w: %s has no blocks of %d lanes", jit.ErrUnsupported, p.info.Name, format.SpanLanes)
+	}
+	return nil
+}
+
+// runSpans rounds activations by a kernel of its own, to where lanes that read spans have the elements
+// that they are multiplied with.
+func runSpans(_ *runtime.Stream, p *fewProblem) error {
+	if err := p.spans(); err != nil {
+		return err
+	}
+	i := instance{of: p.q.of, out: p.x.DType()}
+	round, err := spanRows.of(i)
+	if err != nil {
+		return err
+	}
+	multiply, err := spanDots.of(i)
+	if err != nil {
+		return err
+	}
+	n, k, f := p.q.shape[0], p.q.shape[1], p.block.(format.Spanned)
+	x := tensor.Empty(p.x.Device(), tensor.U32, p.x.Count()/format.SpanLen*kernels.SpanSize(f))
+	most := ops.RowBlocks(&p.info, p.info.WarpSize)
+	blocks := func(work int) runtime.Grid { return runtime.Blocks(min(work, most), p.info.WarpSize) }
+	x = tensor.LaunchInto(x, round, blocks(p.x.Count()/4/p.info.WarpSize), p.x, f)
+	p.out = p.q.launch(p.out, multiply, blocks(n), []any{x}, n, k, dsl.ConstInt(p.rows))
+	if p.out.Err() != nil {
+		return p.out.Err()
+	}
+	return x.Free() // when the product is done
 }
 
 // roundingBlocks is a row for a block of so many threads for each multiprocessor, which rounds

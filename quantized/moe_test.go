@@ -121,7 +121,7 @@ func TestIndexedMoEBits(t *testing.T) {
 			for i, id := range ids {
 				size := len(raw) / 3
 				one := quantized.FromBytes(d, of, raw[int(id)*size:][:size], 7, k)
-				want := products(t, one.Linear(x.Narrow(0, i/2, 1).Reshape(k)))
+				want := products(t, one.LinearBy("rounded activations", x.Narrow(0, i/2, 1).Reshape(k)))
 				require.Equal(t, want, got[7*i:][:7], "%v of %d columns", of, k)
 			}
 		}

@@ -359,6 +359,23 @@ func TestLinearFew(t *testing.T) {
 	})
 }
 
+// Rows of whole spans are multiplied by lanes that read them together, where a device has as many:
+// those of every format that has spans, in odd numbers of rows.
+func TestLinearSpans(t *testing.T) {
+	const spans = "spans of 256 elements"
+	require.Contains(t, quantized.LinearStrategies(1), spans)
+	devices.OnEach(t, func(t *testing.T, d *tensor.Device) {
+		for i, of := range []format.Type{format.Q4_0, format.Q8_0, format.Q4_K, format.Q6_K, format.IQ4_XS} {
+			info, err := of.Info()
+			require.NoError(t, err)
+			for _, m := range []int{1, 2 + i}[:len(some(d, tensor.F32, tensor.F32))] {
+				checkFew(t, d, of, spans, m, 7, 256/info.Elems)
+				checkFew(t, d, of, spans, m, 5, 768/info.Elems)
+			}
+		}
+	})
+}
+
 // checkFew multiplies random blocks with finite scales.
 func checkFew(t *testing.T, d *tensor.Device, of format.Type, by string, m, n, blocks int) {
 	t.Helper()

@@ -1,5 +1,7 @@
 package format
 
+import "github.com/gokiln/kiln/dsl"
+
 // BlockIQ4_XS is [IQ4_XS]: 256 elements of 4 bits in groups of 32, with scales of 6 bits and the
 // values of [BlockIQ4_NL].
 //
@@ -36,6 +38,31 @@ func (BlockIQ4_XS) Part(d Data, at, p int) Part {
 	scale := d.U8(at+4+p>>1)>>(uint32(p)&1*4)&15 | d.U16(at+2)>>(uint32(p)*2)&3<<4
 	return plain(valuesOfIQ4(d.quad4(at+8+p*16)), d.F16(at)*float32(int32(scale)-32))
 }
+
+// Span is as [Spanned] says.
+func (BlockIQ4_XS) Span(t dsl.Thread, d Data, at int) (s Span) {
+	lane, i := t.Lane(), at>>2
+	w, low := d.W[i], d.W[i+1]
+	scale, high := half(w), w>>16
+	for h := range 2 {
+		g := uint32(4*h + lane>>2)
+		s.Q[2*h], s.Q[2*h+1] = lanesIQ4(t, d.W[i+2+16*h+lane])
+		s.D[h] = scale * float32(int32(low>>(4*g)&15|high>>(2*g)&3<<4)-32)
+	}
+	return s
+}
+
+// Slot is as [Spanned] says.
+func (BlockIQ4_XS) Slot(w int) int { return slotOfHalves(w) }
+
+// Chains is 2.
+func (BlockIQ4_XS) Chains() int { return 2 }
+
+// Bias is 0.
+func (BlockIQ4_XS) Bias() int { return 0 }
+
+// SpanMins is false.
+func (BlockIQ4_XS) SpanMins() bool { return false }
 
 // Quantize searches for the scale of each group as [BlockIQ4_NL.Quantize] does.
 func (BlockIQ4_XS) Quantize(out []uint8, x []float32) { quantizeIQ4XS(out, x, x[:0]) }

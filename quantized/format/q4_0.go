@@ -1,5 +1,7 @@
 package format
 
+import "github.com/gokiln/kiln/dsl"
+
 // BlockQ4_0 is [Q4_0]: 32 elements of 4 bits with a scale.
 //
 //	0  d   half
@@ -44,6 +46,39 @@ func nibbles32(d *Data, i, r int) (lo, hi uint32) {
 	shift := r >> 1 * 4
 	return d.U32(i) >> shift & lowNibbles, d.U32(i+4) >> shift & lowNibbles
 }
+
+// Span is as [Spanned] says. Four blocks are 18 words: the quants of the first and the third one begin
+// in the middle of a word, of which their scale is the lower half, and those of others behind the
+// scale in the upper half.
+func (BlockQ4_0) Span(t dsl.Thread, d Data, at int) (s Span) {
+	lane := t.Lane()
+	for h := range 2 {
+		i := at>>2 + 18*h + lane
+		a, b, c := d.W[i], d.W[i+1], d.W[i+2]
+		if lane >= 8 {
+			a, b = b, c
+		}
+		q := a>>16 | b<<16
+		if lane&4 != 0 {
+			q = b
+		}
+		s.Q[2*h], s.Q[2*h+1] = q&lowNibbles, q>>4&lowNibbles
+		s.D[h] = half(dsl.Shuffle(t, a, lane&^3) >> (uint32(lane) & 4 * 4))
+	}
+	return s
+}
+
+// Slot is as [Spanned] says.
+func (BlockQ4_0) Slot(w int) int { return slotOfHalves(w) }
+
+// Chains is 2.
+func (BlockQ4_0) Chains() int { return 2 }
+
+// Bias is 8.
+func (BlockQ4_0) Bias() int { return 8 }
+
+// SpanMins is false.
+func (BlockQ4_0) SpanMins() bool { return false }
 
 // Quantize takes the element of the largest magnitude to -8.
 func (BlockQ4_0) Quantize(out []uint8, x []float32) {

@@ -1,5 +1,7 @@
 package format
 
+import "github.com/gokiln/kiln/dsl"
+
 // BlockQ6_K is [Q6_K]: 256 elements of 6 bits in groups of 16, with scales of 8 bits.
 //
 //	0    ql      128 bytes: the lower 4 bits of element 128·h + 64·n + l in nibble n of byte 64·h + l
@@ -40,6 +42,35 @@ func (BlockQ6_K) Part(d Data, at, p int) Part {
 	a, b := scale*float32(int8(s)), scale*float32(int8(s>>8))
 	return Part{q, [2]float32{a, b}, [2]float32{-32 * a, -32 * b}}
 }
+
+// Span is as [Spanned] says.
+func (BlockQ6_K) Span(t dsl.Thread, d Data, at int) (s Span) {
+	lane, i := t.Lane(), at>>2+t.Lane()
+	high := d.from(at, d.W[i+32], d.W[i+33])
+	scales, scale := d.quad2(at+192), d.F16(at+208)
+	for h := range 2 {
+		w := d.from(at, d.W[i+16*h], d.W[i+16*h+1])
+		x := dsl.Shuffle(t, high, lane&7+8*h) >> (uint32(lane) >> 3 * 2)
+		s.Q[2*h] = w&lowNibbles | x<<4&(3*ones<<4)
+		s.Q[2*h+1] = w>>4&lowNibbles | x&(3*ones<<4)
+	}
+	for j := range 4 {
+		s.D[j] = scale * float32(int32(scales[j]<<(24-uint32(lane)>>2*8))>>24)
+	}
+	return s
+}
+
+// Slot is as [Spanned] says.
+func (BlockQ6_K) Slot(w int) int { return w }
+
+// Chains is 4.
+func (BlockQ6_K) Chains() int { return 4 }
+
+// Bias is 32.
+func (BlockQ6_K) Bias() int { return 32 }
+
+// SpanMins is false.
+func (BlockQ6_K) SpanMins() bool { return false }
 
 // Quantize searches for the scale of each group with the smallest error weighted by squares.
 func (BlockQ6_K) Quantize(out []uint8, x []float32) { quantizeQ6K(out, x, x[:0]) }

@@ -1,5 +1,7 @@
 package format
 
+import "github.com/gokiln/kiln/dsl"
+
 // BlockQ8_0 is [Q8_0]: 32 signed bytes with a scale.
 //
 //	0  d   half
@@ -30,6 +32,34 @@ func (BlockQ8_0) HasMin() bool { return false }
 func (BlockQ8_0) Part(d Data, at, p int) Part {
 	return plain(d.octet2(at+2), d.F16(at))
 }
+
+// Span is as [Spanned] says. Two blocks are 17 words, of which the scale of the first one is the lower
+// half of the first, and that of the second one the upper half of the ninth.
+func (BlockQ8_0) Span(t dsl.Thread, d Data, at int) (s Span) {
+	lane := t.Lane()
+	for j := range 4 {
+		i := at>>2 + 17*j + lane
+		a, b := d.W[i], d.W[i+1]
+		s.Q[j] = b
+		if lane < 8 {
+			s.Q[j] = a>>16 | b<<16
+		}
+		s.D[j] = half(dsl.Shuffle(t, a, lane&8) >> (uint32(lane) & 8 * 2))
+	}
+	return s
+}
+
+// Slot is as [Spanned] says.
+func (BlockQ8_0) Slot(w int) int { return w }
+
+// Chains is 4.
+func (BlockQ8_0) Chains() int { return 4 }
+
+// Bias is 0.
+func (BlockQ8_0) Bias() int { return 0 }
+
+// SpanMins is false.
+func (BlockQ8_0) SpanMins() bool { return false }
 
 // Quantize takes the largest magnitude to 127.
 func (BlockQ8_0) Quantize(out []uint8, x []float32) {
