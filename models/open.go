@@ -246,7 +246,10 @@ func (p *published) tokenizer(m *LM) (err error) {
 		}
 	}
 	if p.meta != nil {
-		return nil
+		if _, ok := p.meta.Value("tokenizer.ggml.model"); ok {
+			m.Tokenizer, err = tokenizers.FromGGUF(p.meta)
+		}
+		return err
 	}
 	for _, name := range []string{"tokenizer.json", "tekken.json", "tokenizer.model"} {
 		if path := filepath.Join(p.folder, name); exists(path) {

@@ -87,7 +87,7 @@ func (s *Sampler) choose(from row) (id int32, ok bool, err error) {
 func (s *Sampler) wants(size int) int {
 	n := 1
 	if s.o.filters() {
-		if n = 128; s.o.Mirostat == 0 && s.o.TopK > 0 {
+		if n = 1024; s.o.Mirostat == 0 && s.o.TopK > 0 {
 			n = s.o.TopK
 		}
 	}

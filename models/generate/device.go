@@ -23,11 +23,7 @@ func Sample(logits *tensor.Tensor, list []*Sampler) ([]Choice, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	logits = logits.Detach().Cast(tensor.F32)
-	if logits.Device().Kind() == "cpu" {
-		return sampleHost(logits, list)
-	}
-	return sampleDevice(logits, list)
+	return sampleDevice(logits.Detach().Cast(tensor.F32), list)
 }
 
 // sampleHost copies all logits.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gokiln/kiln/models/generate/kernels"
+	random "github.com/gokiln/kiln/ops/random/kernels"
 )
 
 // hostRow is logits in the memory of the host.
@@ -14,6 +15,7 @@ type hostRow struct {
 	key   int64
 	order []entry // as top has sorted it so far, the first sorted of them
 	have  int
+	log   map[float32]float64 // sums that were computed, by their scale
 }
 
 // Pick chooses a token of the logits of a model, one for each token of the vocabulary. It does not
@@ -54,11 +56,19 @@ func (r *hostRow) size() int              { return len(r.z) }
 func (r *hostRow) logit(id int32) float32 { return r.z[id] }
 
 func (r *hostRow) logSum(scale float32) (sum, off float64, ok bool) {
-	most := float64(slices.Max(r.z)) * float64(scale)
-	for _, z := range r.z {
-		sum += math.Exp(float64(z)*float64(scale) - most)
+	sum, ok = r.log[scale]
+	if !ok {
+		most := float64(slices.Max(r.z)) * float64(scale)
+		for _, z := range r.z {
+			sum += math.Exp(float64(z)*float64(scale) - most)
+		}
+		sum = math.Log(sum) + most
+		if r.log == nil {
+			r.log = map[float32]float64{}
+		}
+		r.log[scale] = sum
 	}
-	return math.Log(sum) + most, 1e-11, true
+	return sum, 1e-11, true
 }
 
 func (r *hostRow) top(n int) []entry {
@@ -84,19 +94,52 @@ func (r *hostRow) entry(i int, z float32) entry {
 	return entry{int32(i), z, kernels.Key(z, uint32(i), r.scale, r.key)}
 }
 
-// first is the first token alone. Noise is computed only where it can still win.
+// first is the first token alone.
 func (r *hostRow) first() entry {
-	var best entry
+	at := 0
 	for i, z := range r.z {
-		if r.scale > 0 && i > 0 && z*r.scale+kernels.MaxGumbel < best.key {
+		if z > r.z[at] {
+			at = i
+		}
+	}
+	best := r.entry(at, r.z[at])
+	if r.scale == 0 {
+		return best
+	}
+	for from := 0; from < len(r.z); from += random.PerCounter {
+		best = r.firstOf(from, best)
+	}
+	return best
+}
+
+// firstOf is the first of best and of the tokens of one counter. Their noise is computed only if
+// they may win: noise above d is of a v below 1-exp(-exp(-d)), which is less than exp(-d).
+func (r *hostRow) firstOf(from int, best entry) entry {
+	var words [random.PerCounter]uint32
+	known := false
+	for i := from; i < min(from+random.PerCounter, len(r.z)); i++ {
+		z := r.z[i] * r.scale
+		d := best.key - z
+		d -= 1e-3 + 1e-6*(abs(best.key)+abs(z)) // more than what keys are rounded by
+		if d > kernels.MaxGumbel {
 			continue
 		}
-		if e := r.entry(i, z); i == 0 || e.key > best.key {
+		if !known {
+			words, known = kernels.Words(r.key, uint32(from/random.PerCounter)), true
+		}
+		v := kernels.Uniform(words[i-from])
+		if d > 0 && float64(v) > math.Exp(float64(-d)) {
+			continue
+		}
+		e := entry{int32(i), r.z[i], z + kernels.Noise(v)}
+		if before(e, best) < 0 {
 			best = e
 		}
 	}
 	return best
 }
+
+func abs(x float32) float32 { return max(x, -x) }
 
 // selectFirst brings the first n of a list in front, in any order: quickselect (Hoare, "Algorithm
 // 65: find", 1961), the pivot being the median of three.
