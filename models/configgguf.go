@@ -80,6 +80,10 @@ func ConfigGGUF(m *gguf.Metadata) (*Config, error) {
 	}
 	if kind := string(scaling["rope_type"]); kind != "" && kind != `"none"` {
 		k.of["rope_scaling"], _ = json.Marshal(scaling)
+	} else {
+		for name, text := range scaling { // of factors that are tensors
+			k.of[name] = text
+		}
 	}
 	if !k.has("vocab_size") {
 		if v, ok := m.Value("tokenizer.ggml.tokens"); ok {

@@ -10,6 +10,7 @@ import (
 	"github.com/gokiln/kiln/tensor"
 	"github.com/gokiln/kiln/tensor/file"
 	"github.com/gokiln/kiln/tensor/safetensors"
+	"github.com/gokiln/kiln/tokenizers"
 )
 
 // llamaCpp are golden models that llama.cpp made, in testdata or in the folder that
@@ -38,6 +39,10 @@ func TestGGUF(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			m, err := Open(path, Options{Device: cpu(t)})
 			require.NoError(t, err)
+			require.NoError(t, m.TokenizerErr)
+			e, err := m.Tokenizer.Encode("hello world", tokenizers.Options{})
+			require.NoError(t, err)
+			require.NotEmpty(t, e.IDs)
 			set, err := safetensors.Open(path[:len(path)-len("gguf")] + "golden.safetensors")
 			require.NoError(t, err)
 			defer set.Close()

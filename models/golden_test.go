@@ -25,6 +25,8 @@ import (
 // golden is a tiny model with random weights and what the reference library computes with it: see
 // testdata/gen.py.
 type golden struct {
+	Arch    string            // of GGUF files
+	Names   map[string]string // of tensors there; nil if the names are not known
 	Config  json.RawMessage
 	Tensors map[string][]int
 	Prompt  []int32
@@ -71,6 +73,12 @@ func numbers(name string, shape []int) []float32 {
 // folder writes the model as it is published.
 func (g *golden) folder(t testing.TB) string {
 	t.Helper()
+	return g.renamed(t, func(name string) string { return name })
+}
+
+// renamed is folder with other names of tensors.
+func (g *golden) renamed(t testing.TB, to func(name string) string) string {
+	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), g.Config, 0o644))
 	var list []*file.Entry
@@ -80,7 +88,7 @@ func (g *golden) folder(t testing.TB) string {
 		for _, x := range numbers(name, shape) {
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
 		}
-		e, err := file.FromMemory(name, tensor.F32, shape, b)
+		e, err := file.FromMemory(to(name), tensor.F32, shape, b)
 		require.NoError(t, err)
 		list = append(list, e)
 	}

@@ -35,11 +35,14 @@ type layerState interface {
 type LM struct {
 	Config    *Config
 	Tokenizer *tokenizers.Tokenizer // nil if there is none beside the weights
-	Template  string                // of chats, in the language Jinja; "" if there is none
-	Net       Network
-	Device    *tensor.Device
-	DType     tensor.DType // of weights that are in no blocks, and of what is between layers
-	Report    *nn.Report   // what did not fit when the weights were loaded
+
+	TokenizerErr error  // why there is no tokenizer though there are files of one
+	Template     string // of chats, in the language Jinja; "" if there is none
+
+	Net    Network
+	Device *tensor.Device
+	DType  tensor.DType // of weights that are in no blocks, and of what is between layers
+	Report *nn.Report   // what did not fit when the weights were loaded
 }
 
 // Sequence is the tokens that were fed to a model one behind the other.

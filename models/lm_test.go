@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -84,6 +85,43 @@ func TestOpenMistakes(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = Open(t.TempDir(), Options{})
 	require.ErrorIs(t, err, ErrConfig)
+}
+
+// TestPrefixes loads files without the name of the whole network, and those of larger ones.
+func TestPrefixes(t *testing.T) {
+	all, err := readGolden()
+	require.NoError(t, err)
+	for name, of := range map[string]struct{ from, to string }{
+		"gpt2":        {"transformer.", ""},
+		"bloom":       {"transformer.", ""},
+		"gemma3":      {"model.", "language_model.model."},
+		"gemma2":      {"model.", "model.language_model."},
+		"qwen3_moe":   {"model.", "language_model.model."},
+		"llama tied":  {"model.", ""},
+		"gpt_bigcode": {"transformer.", ""},
+	} {
+		g := all[name]
+		dir := g.renamed(t, func(n string) string { return strings.Replace(n, of.from, of.to, 1) })
+		var inner map[string]any
+		require.NoError(t, json.Unmarshal(g.Config, &inner))
+		if strings.Contains(of.to, "language_model") { // its configuration is a part, too
+			edited(t, dir, map[string]any{"model_type": "x", "text_config": inner})
+		} else {
+			edited(t, dir, map[string]any{"model_type": inner["model_type"]})
+		}
+		m, err := Open(dir, Options{Device: cpu(t)})
+		require.NoError(t, err, name)
+		require.InDeltaSlice(t, g.logits(), floats(t, m.StepAll(m.NewSequence(), g.Prompt)), 1e-4)
+	}
+}
+
+// The page has all architectures.
+func TestPage(t *testing.T) {
+	b, err := os.ReadFile("../docs/models.md")
+	require.NoError(t, err)
+	for _, name := range Architectures() {
+		require.Contains(t, string(b), "`"+strings.TrimPrefix(name, "gguf:")+"`")
+	}
 }
 
 func TestLenient(t *testing.T) {

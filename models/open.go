@@ -155,14 +155,9 @@ func (p *published) load(o Options) (*LM, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &LM{Config: p.config, Device: o.Device, DType: o.DType}
-	if m.Device == nil {
-		if m.Device, err = tensor.Open("auto"); err != nil {
-			return nil, err
-		}
-	}
-	if m.DType == 0 {
-		m.DType = p.config.autoDType(m.Device)
+	m, err := newLM(p.config, o)
+	if err != nil {
+		return nil, err
 	}
 	t := a.traits(p.config)
 	t.interleaved = t.interleaved || a.permuted && p.config.gguf
@@ -183,6 +178,39 @@ func (p *published) load(o Options) (*LM, error) {
 		return nil, err
 	}
 	return m, p.generation(m.Config)
+}
+
+// newLM returns a model without network.
+func newLM(c *Config, o Options) (m *LM, err error) {
+	m = &LM{Config: c, Device: o.Device, DType: o.DType}
+	if m.Device == nil {
+		if m.Device, err = tensor.Open("auto"); err != nil {
+			return nil, err
+		}
+	}
+	if m.DType == 0 {
+		m.DType = c.autoDType(m.Device)
+	}
+	return m, nil
+}
+
+// New makes a model of a configuration with random weights, to be trained or measured.
+func New(c *Config, o Options) (*LM, error) {
+	a, err := architectureOf(c)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newLM(c, o)
+	if err != nil {
+		return nil, err
+	}
+	if m.Net, err = a.build(c, a.traits(c)); err != nil {
+		return nil, err
+	}
+	if err := nn.Init(m.Net, nn.On{Device: m.Device, DType: m.DType}); err != nil {
+		return nil, err
+	}
+	return m, nn.SetFrozen(m.Net, true)
 }
 
 // build returns the network of a configuration, without weights.
@@ -206,7 +234,7 @@ func (p *published) decideTie(head string) {
 func (p *published) weights(m *LM, a *architecture, of func(string) *origin, o Options) error {
 	ignore := a.ignore
 	if *p.config.TieEmbedding {
-		ignore = append(slices.Clone(ignore), `^lm_head\.`, `^output\.weight$`)
+		ignore = append(slices.Clone(ignore), `(^|\.)lm_head\.`, `^output\.weight$`)
 	}
 	w, r, err := newWeights(m.Net, p.set, p.from, of, ignore)
 	if err != nil {
@@ -239,23 +267,20 @@ func (c *Config) autoDType(d *tensor.Device) tensor.DType {
 func quantizedEntry(d *tensor.Device, e *file.Entry) nn.Quantized { return quantized.Load(d, e) }
 
 // tokenizer reads the tokenizer and the chat template that are beside the weights.
-func (p *published) tokenizer(m *LM) (err error) {
+func (p *published) tokenizer(m *LM) error {
 	if p.meta != nil {
 		if t, err := gguf.Get[string](p.meta, "tokenizer.chat_template"); err == nil {
 			m.Template = t
 		}
-	}
-	if p.meta != nil {
-		if _, ok := p.meta.Value("tokenizer.ggml.model"); ok {
-			m.Tokenizer, err = tokenizers.FromGGUF(p.meta)
+		kind, err := gguf.Get[string](p.meta, "tokenizer.ggml.model")
+		if err == nil && kind != "none" && kind != "no_vocab" {
+			m.Tokenizer, m.TokenizerErr = tokenizers.FromGGUF(p.meta)
 		}
-		return err
+		return nil
 	}
 	for _, name := range []string{"tokenizer.json", "tekken.json", "tokenizer.model"} {
 		if path := filepath.Join(p.folder, name); exists(path) {
-			if m.Tokenizer, err = tokenizers.Open(path); err != nil {
-				return err
-			}
+			m.Tokenizer, m.TokenizerErr = tokenizers.Open(path)
 			break
 		}
 	}
@@ -330,6 +355,8 @@ func (p *published) ggufBiases() {
 		"use_bias":              has("blk.0.ffn_up.bias"),
 		"bias":                  has("blk.0.ffn_up.bias"),
 		"use_parallel_residual": !has("blk.0.ffn_norm.weight"),
+
+		"new_decoder_architecture": has("blk.0.attn_norm_2.weight"), // of Falcon
 	} {
 		if !p.config.keys.has(key) {
 			p.config.keys.of[key] = json.RawMessage(strconv.FormatBool(is))
@@ -374,9 +401,9 @@ func (p *published) ggufFactors() error {
 		n := max(c.MaxPositions, 1)
 		*s = fn.RopeScaling{Type: fn.RopeLong, Short: all, Long: all, OriginalMax: n, AttentionFactor: 1}
 	case short != nil && long != nil:
-		original := cmp.Or(s.OriginalMax, c.MaxPositions)
+		original := cmp.Or(s.OriginalMax, c.keys.int("original_max_position_embeddings"), c.MaxPositions)
 		*s = fn.RopeScaling{Type: fn.RopeLong, Short: short, Long: long, OriginalMax: original,
-			AttentionFactor: s.AttentionFactor}
+			AttentionFactor: cmp.Or(s.AttentionFactor, c.keys.float("attention_factor"))}
 		if original > 0 {
 			s.Factor = float64(c.MaxPositions) / float64(original)
 		}

@@ -67,7 +67,7 @@ var mixtralNames = [][2]string{
 // architectures is the table, the most used first.
 var architectures = []architecture{
 	{ // Mistral, Mixtral and many more have this name in GGUF files
-		names: []string{"llama", "internlm3", "yi"}, gguf: []string{"llama", "mistral"}, permuted: true,
+		names: []string{"llama"}, gguf: []string{"llama"}, permuted: true,
 		traits: func(c *Config) traits {
 			t := llamaLike(c)
 			t.windowed = always
@@ -149,7 +149,7 @@ var architectures = []architecture{
 			c.gemmaScale(62)
 			return t
 		},
-		ignore: []string{`^vision_tower\.`, `^multi_modal_projector\.`},
+		ignore: []string{`vision_tower\.`, `multi_modal_projector\.`},
 	},
 	{
 		names: []string{"phi3"}, gguf: []string{"phi3"},
@@ -583,7 +583,7 @@ func gpt(c *Config) traits {
 // falcon is what Falcon's models have, which differ by size.
 func falcon(c *Config) traits {
 	c.fourfold()
-	renewed := c.keys.bool("new_decoder_architecture") || c.gguf && c.KVHeads > 1
+	renewed := c.keys.bool("new_decoder_architecture")
 	if !renewed && !c.gguf {
 		c.KVHeads = c.Heads
 		if value(&c.keys, true, "multi_query") {

@@ -92,8 +92,27 @@ func (a *architecture) originOf(
 		case a.edit != nil:
 			a.edit(c, name, o)
 		}
+		o.prefixed(has)
 		return o
 	}, nil
+}
+
+// prefixed finds a tensor that is called otherwise in front: some files have only the network
+// below the last layer, and some have the network as a part of one for images and texts.
+func (o *origin) prefixed(has map[string]bool) {
+	is := func(name string) bool { return has[strings.Replace(name, "*", "0", 1)] }
+	if is(o.name) {
+		return
+	}
+	rest := strings.TrimPrefix(strings.TrimPrefix(o.name, "transformer."), "model.")
+	for _, name := range []string{
+		rest, "language_model." + o.name, "model.language_model." + rest, "model." + o.name,
+	} {
+		if is(name) {
+			o.name = name
+			return
+		}
+	}
 }
 
 // packedQKV are the names of attention's tensors in GGUF files where all are one.
@@ -106,6 +125,12 @@ func (o *origin) gguf(c *Config, t *traits, name string, has map[string]bool) {
 	case packedQKV.MatchString(o.name) && !has[o.name]:
 		o.name = packedQKV.ReplaceAllString(o.name, "attn_qkv.$1")
 		splitQKV(c, name, o)
+	case has["blk.0.attn_norm_2.weight"] && strings.Contains(o.name, ".attn_norm."): // Falcon
+		o.name = strings.Replace(o.name, "attn_norm", "attn_norm_2", 1)
+	case has["blk.0.attn_norm_2.weight"] && strings.Contains(o.name, ".ffn_norm."):
+		o.name = strings.Replace(o.name, "ffn_norm", "attn_norm", 1)
+	case strings.Contains(o.name, ".ffn_norm.") && !has[o.name] && !t.postNorm: // Seed-OSS
+		o.name = strings.Replace(o.name, "ffn_norm", "post_attention_norm", 1)
 	case strings.HasSuffix(name, "shared_experts.gate.weight"):
 		o.change = func(t *tensor.Tensor) *tensor.Tensor { return t.Reshape(1, t.Count()) }
 	case t.plainMLP:
@@ -316,7 +341,7 @@ func listed(names []string) string {
 
 var errNoWeights = errors.New("no weights")
 
-var errOPT = errors.New("norms behind layers or embeddings of another size, which are not supported")
+var errOPT = errors.New("norms behind layers or embeddings of another size: not supported")
 
 // columns takes part of dimension 1 of a tensor of all experts, (experts, columns, features).
 func (o *origin) columns(start, n int) {

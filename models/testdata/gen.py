@@ -6,8 +6,9 @@ and the index of the element. Needs torch and transformers (written with 5.24).
     python gen.py [name...]     # the cases of these names only, the others stay
 """
 
-import base64, gzip, json, os, struct, sys, tempfile, zlib
+import base64, gzip, json, os, re, sys, tempfile, zlib
 
+import gguf
 import numpy as np
 import torch
 import transformers
@@ -37,6 +38,29 @@ def values(name, shape):
     else:
         out = u * 2.5 / np.sqrt(shape[-1])
     return torch.from_numpy(out.astype(np.float32).reshape(shape))
+
+
+# general.architecture of GGUF files, where it is another than model_type
+GGUF = {"mistral": "llama", "mixtral": "llama", "gemma3_text": "gemma3", "qwen2_moe": "qwen2moe",
+        "qwen3_moe": "qwen3moe", "phi": "phi2", "olmo3": "olmo2", "cohere": "command-r",
+        "gpt_neox": "gptneox", "gpt_bigcode": "starcoder", "deepseek_v2": "deepseek2",
+        "deepseek_v3": "deepseek2", "gpt_oss": "gpt-oss"}
+
+
+def gguf_names(kind, shapes):
+    """The names that llama.cpp's converter has for tensors, with its package of them."""
+    kind = GGUF.get(kind, kind)
+    arch = {v: k for k, v in gguf.MODEL_ARCH_NAMES.items()}.get(kind)
+    if arch is None:
+        return None, None
+    names, out = gguf.get_tensor_name_map(arch, 8), {}
+    for n in shapes:
+        s = re.sub(r"experts\.\d+\.", "experts.", n)
+        out[n] = (names.get_name(s, (".weight", ".bias")) or
+                  names.get_name(s.removeprefix("transformer."), (".weight", ".bias")))
+        if m := re.search(r"(\d+)\.block_sparse_moe\.input_linear", n):  # it becomes two
+            out[n] = f"blk.{m[1]}.ffn_gate_exps.weight|blk.{m[1]}.ffn_up_exps.weight"
+    return kind, out if all(out.values()) else None
 
 
 def cases():
@@ -74,7 +98,8 @@ def make(kind, config):
     print(f"{kind:16} std {logits.std():.3f} margin {margin:.2g} tensors {len(shapes)}", flush=True)
     assert margin > 1e-3, "greedy tokens are not certain"
     b = base64.b64encode(logits.numpy().astype("<f4").tobytes()).decode()
-    return dict(config=text, tensors=shapes, prompt=PROMPT, logits=b, greedy=greedy)
+    arch, names = gguf_names(kind, shapes)
+    return dict(arch=arch, names=names, config=text, tensors=shapes, prompt=PROMPT, logits=b, greedy=greedy)
 
 
 def main():

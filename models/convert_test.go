@@ -1,0 +1,258 @@
+package models
+
+import (
+	"encoding/binary"
+	"maps"
+	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/nn/fn"
+	"github.com/gokiln/kiln/quantized/gguf"
+	"github.com/gokiln/kiln/tensor"
+	"github.com/gokiln/kiln/tensor/file"
+)
+
+// array is a tensor on the host.
+type array struct {
+	shape []int
+	x     []float32
+}
+
+func (a array) entry(t testing.TB, name string) *file.Entry {
+	var b []byte
+	for _, x := range a.x {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	e, err := file.FromMemory(name, tensor.F32, a.shape, b)
+	require.NoError(t, err)
+	return e
+}
+
+// rows returns a tensor of some rows.
+func (a array) rows(list []int) array {
+	n := len(a.x) / a.shape[0]
+	out := array{shape: append([]int{len(list)}, a.shape[1:]...)}
+	for _, r := range list {
+		out.x = append(out.x, a.x[r*n:(r+1)*n]...)
+	}
+	return out
+}
+
+func (a array) transposed() array {
+	r, c := a.shape[0], a.shape[1]
+	out := array{[]int{c, r}, make([]float32, len(a.x))}
+	for i, x := range a.x {
+		out.x[i%c*r+i/c] = x
+	}
+	return out
+}
+
+// halves divides dimension 1 of three.
+func (a array) halves() (first, second array) {
+	n := a.shape[1] * a.shape[2] / 2
+	first.shape = []int{a.shape[0], a.shape[1] / 2, a.shape[2]}
+	second.shape = first.shape
+	for i := range a.shape[0] {
+		first.x = append(first.x, a.x[2*i*n:(2*i+1)*n]...)
+		second.x = append(second.x, a.x[(2*i+1)*n:(2*i+2)*n]...)
+	}
+	return first, second
+}
+
+// What llama.cpp's converter does to tensors of architectures.
+var (
+	convertPermuted   = []string{"llama", "granite", "granitemoe", "smollm3", "arcee", "olmo"}
+	convertPlusOne    = []string{"gemma", "gemma2", "gemma3", "nemotron"}
+	convertGroups     = []string{"gptneox", "falcon", "bloom"}
+	convertTransposed = regexp.MustCompile(`(attn_qkv|attn_output|ffn_up|ffn_down)\.weight$`)
+)
+
+// permuted has the halves of each head's pairs as neighbours.
+func permuted(heads, rows int) (list []int) {
+	d := rows / heads
+	for h := range heads {
+		for i := range d / 2 {
+			list = append(list, h*d+i, h*d+d/2+i)
+		}
+	}
+	return list
+}
+
+// ungrouped has queries, keys and values behind one another.
+func ungrouped(c *Config) (list []int) {
+	g, d := c.Heads/c.KVHeads, c.HeadDim
+	for _, part := range [][2]int{{0, g}, {g, g + 1}, {g + 1, g + 2}} {
+		for k := range c.KVHeads {
+			for h := part[0]; h < part[1]; h++ {
+				for i := range d {
+					list = append(list, (k*(g+2)+h)*d+i)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// convert writes the model as llama.cpp's converter does, and returns the path.
+func (g *golden) convert(t testing.TB, c *Config) string {
+	t.Helper()
+	var list []*file.Entry
+	experts := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(g.Tensors)) {
+		to := g.Names[name]
+		a := array{g.Tensors[name], numbers(name, g.Tensors[name])}
+		if first, second, ok := strings.Cut(to, "|"); ok {
+			gate, up := a.halves()
+			list = append(list, gate.entry(t, first), up.entry(t, second))
+			continue
+		}
+		if strings.Contains(to, "_exps") && len(a.shape) == 2 {
+			experts[to] = append(experts[to], name)
+			continue
+		}
+		list = append(list, g.converted(c, to, a).entry(t, to))
+	}
+	for _, to := range slices.Sorted(maps.Keys(experts)) {
+		a := array{shape: append([]int{len(experts[to])}, g.Tensors[experts[to][0]]...)}
+		for _, name := range experts[to] { // fewer than ten: in order
+			a.x = append(a.x, numbers(name, g.Tensors[name])...)
+		}
+		list = append(list, a.entry(t, to))
+	}
+	m := g.metadata(c)
+	list = append(list, ropeFactors(t, c, m)...)
+	path := filepath.Join(t.TempDir(), "model.gguf")
+	require.NoError(t, gguf.WriteFile(path, m, list...))
+	return path
+}
+
+// converted is a tensor as it is under a name in a GGUF file.
+func (g *golden) converted(c *Config, to string, a array) array {
+	qkv := strings.Contains(to, "attn_qkv")
+	switch {
+	case strings.Contains(to, "attn_q.") && slices.Contains(convertPermuted, g.Arch):
+		return a.rows(permuted(c.Heads, a.shape[0]))
+	case strings.Contains(to, "attn_k.") && slices.Contains(convertPermuted, g.Arch):
+		return a.rows(permuted(c.KVHeads, a.shape[0]))
+	case strings.HasSuffix(to, "norm.weight") && slices.Contains(convertPlusOne, g.Arch):
+		for i := range a.x {
+			a.x[i]++
+		}
+	case g.Arch == "gpt2" && convertTransposed.MatchString(to):
+		return a.transposed()
+	case qkv && slices.Contains(convertGroups, g.Arch):
+		return a.rows(ungrouped(c))
+	case strings.Contains(to, "gate_inp_shexp"):
+		a.shape = a.shape[1:]
+	}
+	return a
+}
+
+// metadata is what a file says of a configuration.
+func (g *golden) metadata(c *Config) *gguf.Metadata {
+	m := &gguf.Metadata{}
+	m.Set(gguf.KeyArchitecture, gguf.Of(g.Arch))
+	for key, n := range map[string]int{
+		"vocab_size": c.VocabSize, "context_length": c.MaxPositions, "embedding_length": c.HiddenSize,
+		"block_count": c.Layers, "feed_forward_length": c.Width, "attention.head_count": c.Heads,
+		"attention.head_count_kv": c.KVHeads, "attention.key_length": c.HeadDim,
+		"rope.dimension_count": c.RotaryDim, "attention.sliding_window": c.Window,
+		"expert_count": c.Experts, "expert_used_count": c.ExpertsUsed,
+		"expert_feed_forward_length": c.ExpertWidth, "expert_shared_feed_forward_length": c.SharedWidth,
+	} {
+		if n > 0 {
+			m.Set(g.Arch+"."+key, gguf.Of(uint32(n)))
+		}
+	}
+	logit := c.LogitScale
+	if strings.HasPrefix(g.Arch, "co") { // Cohere's models multiply by it
+		logit = 1 / logit
+	}
+	for key, x := range map[string]float64{
+		"attention.layer_norm_rms_epsilon": c.NormEps, "attention.layer_norm_epsilon": c.NormEps,
+		"rope.freq_base": c.RopeTheta, "attn_logit_softcapping": c.AttentionSoftCap,
+		"final_logit_softcapping": c.LogitSoftCap, "embedding_scale": c.EmbeddingScale,
+		"residual_scale": c.ResidualScale, "logit_scale": logit, "attention.clamp_kqv": c.ClipQKV,
+		"attention.scale": c.AttentionScale, "rope.freq_base_swa": c.LocalTheta,
+	} {
+		if x != 0 {
+			m.Set(g.Arch+"."+key, gguf.Of(float32(x)))
+		}
+	}
+	if g.Arch == "gptneox" {
+		m.Set("gptneox.use_parallel_residual", gguf.Of(c.keys.bool("use_parallel_residual")))
+	}
+	return m
+}
+
+// ropeFactors writes how rotary embeddings are scaled, and returns tensors of factors.
+func ropeFactors(t testing.TB, c *Config, m *gguf.Metadata) []*file.Entry {
+	s, arch := c.RopeScaling, m
+	name, err := gguf.Get[string](arch, gguf.KeyArchitecture)
+	require.NoError(t, err)
+	factors := func(name string, list []float64) *file.Entry {
+		a := array{shape: []int{len(list)}}
+		for _, x := range list {
+			a.x = append(a.x, float32(x))
+		}
+		return a.entry(t, name)
+	}
+	switch s.Type {
+	case fn.RopeLinear, fn.RopeYarn:
+		m.Set(name+".rope.scaling.type", gguf.Of(s.Type.String()))
+		m.Set(name+".rope.scaling.factor", gguf.Of(float32(s.Factor)))
+		m.Set(name+".rope.scaling.original_context_length", gguf.Of(uint32(s.OriginalMax)))
+	case fn.RopeLlama3:
+		scaled, _, err := s.Frequencies(c.RotaryDim, 1, c.RopeTheta)
+		require.NoError(t, err)
+		for i := range scaled {
+			scaled[i] = math.Pow(c.RopeTheta, -2*float64(i)/float64(c.RotaryDim)) / scaled[i]
+		}
+		return []*file.Entry{factors("rope_freqs.weight", scaled)}
+	case fn.RopeLong:
+		m.Set(name+".rope.scaling.original_context_length", gguf.Of(uint32(s.OriginalMax)))
+		return []*file.Entry{factors("rope_factors_short.weight", s.Short),
+			factors("rope_factors_long.weight", s.Long)}
+	}
+	return nil
+}
+
+// What a GGUF file cannot say: windows of some layers, bases that grow, layers without experts.
+var notConverted = []string{"qwen2 windows", "llama dynamic", "mistral", "smollm3 windows"}
+
+// TestConverted runs the golden models as GGUF files with names of llama.cpp's converter.
+func TestConverted(t *testing.T) {
+	all, err := readGolden()
+	require.NoError(t, err)
+	n := 0
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		g := all[name]
+		if g.Names == nil || slices.Contains(notConverted, name) {
+			continue
+		}
+		n++
+		t.Run(name, func(t *testing.T) {
+			c, err := ParseConfig(g.Config)
+			require.NoError(t, err)
+			a, err := architectureOf(c)
+			require.NoError(t, err)
+			a.traits(c)
+			m, err := Open(g.convert(t, c), Options{Device: cpu(t)})
+			require.NoError(t, err)
+			want, got := g.logits(), floats(t, m.StepAll(m.NewSequence(), g.Prompt))
+			for i, w := range want {
+				if d := math.Abs(float64(w - got[i])); !(d <= 2e-4) {
+					t.Fatalf("element %d: %v, want %v", i, got[i], w)
+				}
+			}
+			require.Equal(t, g.Greedy, greedy(t, m, g.Prompt, len(g.Greedy)))
+		})
+	}
+	require.Greater(t, n, 30)
+}
