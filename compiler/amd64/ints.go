@@ -223,9 +223,9 @@ func (c *code) dot4(v *ir.Value, x, y, z asm.Reg) asm.Reg {
 	if c.vnni {
 		const tops = 0x80808080
 		if t.IsSigned() && maySet(v.Args[0])&tops == 0 { // of no sign, as the instruction reads them
-			return c.vxx(asm.VPADDD, c.dotBytes(x, y), z)
+			return c.addTo(v.Args[2], z, c.dotBytes(x, y))
 		}
-		return c.dot4VNNI(t, x, y, z)
+		return c.addTo(v.Args[2], z, c.dot4VNNI(t, x, y))
 	}
 	split := func(r asm.Reg) [2]asm.Reg {
 		return c.once(r, kindOf(t), func() [2]asm.Reg {
@@ -281,6 +281,15 @@ func (c *code) once(r asm.Reg, kind bytesKind, make func() [2]asm.Reg) [2]asm.Re
 	return made
 }
 
+// addTo adds operand v, in register z, to a product. It is added last: in loops it is what the next turn
+// waits for.
+func (c *code) addTo(v *ir.Value, z, product asm.Reg) asm.Reg {
+	if v.IsConst() && v.Imm == 0 {
+		return product
+	}
+	return c.vxx(asm.VPADDD, product, z)
+}
+
 // dotBytes multiplies unsigned bytes with signed ones.
 func (c *code) dotBytes(unsigned, signed asm.Reg) asm.Reg {
 	r := c.zero()
@@ -292,7 +301,7 @@ func (c *code) dotBytes(unsigned, signed asm.Reg) asm.Reg {
 // signed ones. Bytes with their top bit inverted are 128 more, or less, and have the
 // other kind of sign; what that adds to the products is 128 times the other operand,
 // and is subtracted. z is added last: in loops it is what the next iteration waits for.
-func (c *code) dot4VNNI(t *ir.Type, x, y, z asm.Reg) asm.Reg {
+func (c *code) dot4VNNI(t *ir.Type, x, y asm.Reg) asm.Reg {
 	dot := c.dotBytes
 	if !t.IsSigned() {
 		x, y = y, x // of the two the second one is that whose bytes are as the instruction reads them
@@ -311,7 +320,7 @@ func (c *code) dot4VNNI(t *ir.Type, x, y, z asm.Reg) asm.Reg {
 	} else {
 		product = dot(y, flipped)
 	}
-	return c.vxx(asm.VPADDD, c.vxx(asm.VPSUBD, product, extra), z)
+	return c.vxx(asm.VPSUBD, product, extra)
 }
 
 // maySet returns the bits of a word that may be set: all, but where constants tell.

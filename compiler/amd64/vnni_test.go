@@ -86,3 +86,30 @@ b0:
 		}
 	}
 }
+
+// Nothing is added to products of bytes where 0 is, and what is added otherwise is so last.
+func TestDotsFromZero(t *testing.T) {
+	const text = `module "k.Dots"
+
+kernel @Dots(%0: ptr<global,i32>, %1: i64) args(x slice i32 "[]int32") {
+b0:
+  %2 = thread 0 : i64
+  %3 = lane : i64
+  %4 = offset %0, %2 : ptr<global,i32>
+  %5 = load %4 : i32
+  %6 = const 0 : i32
+  %7 = const 1 : i32
+  %8 = dot4 %5, %5, TO : i32
+  store %4, %8
+  ret
+}
+`
+	count := func(to string) int {
+		code := codeOf(t, "amd64:avx512", strings.Replace(text, "TO", to, 1))
+		require.Contains(t, code, "vpdpbusd")
+		return strings.Count(code, "\tvpaddd zmm")
+	}
+	some := count("%7")
+	assert.Equal(t, some, count("%5"))
+	assert.Equal(t, some-2, count("%6"), "in the code for whole vectors and in that for others")
+}
