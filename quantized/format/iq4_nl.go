@@ -45,7 +45,8 @@ func valuesOfIQ4(w [4]uint32) [8]uint32 {
 }
 
 // lanesIQ4 looks up the values of the low nibbles of a word, and of its high ones, for the lanes of a warp
-// of SpanLanes: each lane has one value of the table, which others take from it.
+// of SpanLanes: each lane has one value of the table, which others take from it. Shuffles take numbers
+// of lanes modulo how many there are.
 func lanesIQ4(t dsl.Thread, w uint32) (lo, hi uint32) {
 	lane := uint32(t.Lane())
 	word := uint32(wordIQ4_0)
@@ -61,8 +62,8 @@ func lanesIQ4(t dsl.Thread, w uint32) (lo, hi uint32) {
 	value := word >> (lane & 3 * 8) & 255
 	for j := range 4 {
 		up := uint32(8 * j)
-		lo |= dsl.Shuffle(t, value<<up, int(w>>up&15))
-		hi |= dsl.Shuffle(t, value<<up, int(w>>(up+4)&15))
+		lo |= dsl.Shuffle(t, value<<up, int(w>>up))
+		hi |= dsl.Shuffle(t, value<<up, int(w>>(up+4)))
 	}
 	return lo, hi
 }

@@ -43,20 +43,19 @@ func (BlockIQ4_XS) Part(d Data, at, p int) Part {
 func (BlockIQ4_XS) Span(t dsl.Thread, d Data, at int) (s Span) {
 	lane, i := t.Lane(), at>>2
 	w, low := d.W[i], d.W[i+1]
-	scale, high := half(w), w>>16
 	for h := range 2 {
-		g := uint32(4*h + lane>>2)
 		s.Q[2*h], s.Q[2*h+1] = lanesIQ4(t, d.W[i+2+16*h+lane])
-		s.D[h] = scale * float32(int32(low>>(4*g)&15|high>>(2*g)&3<<4)-32)
 	}
+	g := uint32(lane) >> 1
+	s.D = half(w) * float32(int32(low>>(4*g)&15|w>>16>>(2*g)&3<<4)-32)
 	return s
 }
 
 // Slot is as [Spanned] says.
 func (BlockIQ4_XS) Slot(w int) int { return slotOfHalves(w) }
 
-// Chains is 2.
-func (BlockIQ4_XS) Chains() int { return 2 }
+// ScaleLane is as [Spanned] says.
+func (BlockIQ4_XS) ScaleLane(j, lane int) int { return j>>1*8 + lane>>2*2 }
 
 // Bias is 0.
 func (BlockIQ4_XS) Bias() int { return 0 }

@@ -52,6 +52,7 @@ func nibbles32(d *Data, i, r int) (lo, hi uint32) {
 // scale in the upper half.
 func (BlockQ4_0) Span(t dsl.Thread, d Data, at int) (s Span) {
 	lane := t.Lane()
+	var scales [2]uint32
 	for h := range 2 {
 		i := at>>2 + 18*h + lane
 		a, b, c := d.W[i], d.W[i+1], d.W[i+2]
@@ -63,16 +64,21 @@ func (BlockQ4_0) Span(t dsl.Thread, d Data, at int) (s Span) {
 			q = b
 		}
 		s.Q[2*h], s.Q[2*h+1] = q&lowNibbles, q>>4&lowNibbles
-		s.D[h] = half(dsl.Shuffle(t, a, lane&^3) >> (uint32(lane) & 4 * 4))
+		scales[h] = dsl.Shuffle(t, a, lane>>1&3*4)
 	}
+	scale := scales[0]
+	if lane >= 8 {
+		scale = scales[1]
+	}
+	s.D = half(scale >> (uint32(lane) >> 1 & 1 * 16))
 	return s
 }
 
 // Slot is as [Spanned] says.
 func (BlockQ4_0) Slot(w int) int { return slotOfHalves(w) }
 
-// Chains is 2.
-func (BlockQ4_0) Chains() int { return 2 }
+// ScaleLane is as [Spanned] says.
+func (BlockQ4_0) ScaleLane(j, lane int) int { return j>>1*8 + lane>>2*2 }
 
 // Bias is 8.
 func (BlockQ4_0) Bias() int { return 8 }

@@ -72,24 +72,23 @@ func partK(d *Data, i, p int, q [8]uint32) Part {
 	return Part{q, [2]float32{half(h[0]) * float32(scale)}, [2]float32{-half(h[0]>>16) * float32(low)}}
 }
 
-// Span is as [Spanned] says. A lane makes the scale and the minimum of half a group, and takes the
-// scales of its elements from the lanes that have them.
+// Span is as [Spanned] says. Lane 2g has the scale of group g, and the next one its minimum.
 func (BlockQ4_K) Span(t dsl.Thread, d Data, at int) (s Span) {
 	lane, i := t.Lane(), at>>2
-	h0, h1, h2, h3 := d.W[i], d.W[i+1], d.W[i+2], d.W[i+3]
-	shift := uint32(lane) >> 1 & 3 * 8
-	a, b, c := h1>>shift, h2>>shift, h3>>shift
-	scale, low := a&63, b&63
-	if lane >= 8 {
-		scale, low = c&15|a>>2&0x30, c>>4&15|b>>2&0x30
+	bits, low := d.W[i+1], uint32(lane)&1
+	if low == 1 {
+		bits = d.W[i+2]
 	}
-	scales := half(h0) * float32(int32(scale))
-	s.M = -half(h0>>16) * float32(int32(low))
+	shift := uint32(lane) >> 1 & 3 * 8
+	bits >>= shift
+	level := bits & 63
+	if lane >= 8 {
+		level = d.W[i+3]>>(shift+4*low)&15 | bits>>2&0x30
+	}
+	s.D = half(d.W[i]>>(16*low)) * float32(int32(level))
 	for h := range 2 {
 		w := d.W[i+4+16*h+lane]
 		s.Q[2*h], s.Q[2*h+1] = w&lowNibbles, w>>4&lowNibbles
-		s.D[2*h] = dsl.Shuffle(t, scales, 8*h+lane>>3*4)
-		s.D[2*h+1] = dsl.Shuffle(t, scales, 8*h+lane>>3*4+2)
 	}
 	return s
 }
@@ -97,8 +96,8 @@ func (BlockQ4_K) Span(t dsl.Thread, d Data, at int) (s Span) {
 // Slot is as [Spanned] says.
 func (BlockQ4_K) Slot(w int) int { return w>>5*32 + w>>3&1*16 + w>>4&1*8 + w&7 }
 
-// Chains is 4.
-func (BlockQ4_K) Chains() int { return 4 }
+// ScaleLane is as [Spanned] says.
+func (BlockQ4_K) ScaleLane(j, lane int) int { return j>>1*8 + lane>>3*4 + j&1*2 }
 
 // Bias is 0.
 func (BlockQ4_K) Bias() int { return 0 }

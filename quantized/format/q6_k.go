@@ -47,24 +47,21 @@ func (BlockQ6_K) Part(d Data, at, p int) Part {
 func (BlockQ6_K) Span(t dsl.Thread, d Data, at int) (s Span) {
 	lane, i := t.Lane(), at>>2+t.Lane()
 	high := d.from(at, d.W[i+32], d.W[i+33])
-	scales, scale := d.quad2(at+192), d.F16(at+208)
 	for h := range 2 {
 		w := d.from(at, d.W[i+16*h], d.W[i+16*h+1])
 		x := dsl.Shuffle(t, high, lane&7+8*h) >> (uint32(lane) >> 3 * 2)
 		s.Q[2*h] = w&lowNibbles | x<<4&(3*ones<<4)
 		s.Q[2*h+1] = w>>4&lowNibbles | x&(3*ones<<4)
 	}
-	for j := range 4 {
-		s.D[j] = scale * float32(int32(scales[j]<<(24-uint32(lane)>>2*8))>>24)
-	}
+	s.D = d.F16(at+208) * float32(int8(d.B[at+192+lane]))
 	return s
 }
 
 // Slot is as [Spanned] says.
 func (BlockQ6_K) Slot(w int) int { return w }
 
-// Chains is 4.
-func (BlockQ6_K) Chains() int { return 4 }
+// ScaleLane is as [Spanned] says.
+func (BlockQ6_K) ScaleLane(j, lane int) int { return 4*j + lane>>2 }
 
 // Bias is 32.
 func (BlockQ6_K) Bias() int { return 32 }

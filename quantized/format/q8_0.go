@@ -36,24 +36,30 @@ func (BlockQ8_0) Part(d Data, at, p int) Part {
 // Span is as [Spanned] says. Two blocks are 17 words, of which the scale of the first one is the lower
 // half of the first, and that of the second one the upper half of the ninth.
 func (BlockQ8_0) Span(t dsl.Thread, d Data, at int) (s Span) {
-	lane := t.Lane()
+	lane, i := t.Lane(), at>>2+t.Lane()
 	for j := range 4 {
-		i := at>>2 + 17*j + lane
-		a, b := d.W[i], d.W[i+1]
+		a, b := d.W[i+17*j], d.W[i+17*j+1]
 		s.Q[j] = b
 		if lane < 8 {
 			s.Q[j] = a>>16 | b<<16
 		}
-		s.D[j] = half(dsl.Shuffle(t, a, lane&8) >> (uint32(lane) & 8 * 2))
 	}
+	// Of blocks 2j and 2j+1 lanes 2j and 2j+8 have the words with the scales.
+	words := d.W[i]
+	for j := 1; j < 4; j++ {
+		if w := d.W[i+15*j]; lane>>1&3 == j {
+			words = w
+		}
+	}
+	s.D = half(dsl.Shuffle(t, words, lane>>2*2+lane>>1&1*8) >> (uint32(lane) >> 1 & 1 * 16))
 	return s
 }
 
 // Slot is as [Spanned] says.
 func (BlockQ8_0) Slot(w int) int { return w }
 
-// Chains is 4.
-func (BlockQ8_0) Chains() int { return 4 }
+// ScaleLane is as [Spanned] says.
+func (BlockQ8_0) ScaleLane(j, lane int) int { return 4*j + lane>>3*2 }
 
 // Bias is 0.
 func (BlockQ8_0) Bias() int { return 0 }

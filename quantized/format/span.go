@@ -20,21 +20,22 @@ type Spanned interface {
 	Span(t dsl.Thread, d Data, at int) Span
 	// Slot says where the lanes have elements 4w to 4w+3: in Q[j] of a lane l, for 16·j + l.
 	Slot(w int) int
-	// Chains is how many scales a lane has: 4, one for each word, or 2, one for each pair of them.
-	Chains() int
+	// ScaleLane is the lane whose scale is that of Q[j] of a lane, an even one if the format has one
+	// scale for 32 elements.
+	ScaleLane(j, lane int) int
 	// Bias is what is taken from each byte of Q; bytes of formats that have one are below 128.
 	Bias() int
-	// SpanMins reports whether M of a [Span] may be other than 0.
+	// SpanMins reports whether odd lanes of a [Span] have minimums.
 	SpanMins() bool
 }
 
-// Span is what a lane has of 256 elements: those of signed byte q of Q[j] are D·(q-Bias), where D is
-// D[j], or D[j/2] of a format with two scales. To each of elements 16·l to 16·l+15, wherever they are,
-// M of lane l is added.
+// Span is what a lane has of 256 elements: signed bytes of some of them, where [Spanned] says, and a
+// number that elements have in common: lane l has the scale of elements 16·l to 16·l+15, which are
+// D·(q-Bias). In a format with minimums lane 2·l has the scale of elements 32·l to 32·l+31, and lane
+// 2·l+1 what is taken from each of these.
 type Span struct {
 	Q [4]uint32
-	D [4]float32
-	M float32
+	D float32
 }
 
 // slotOfHalves is Slot of formats that have elements of 32 in pairs of nibbles of 16 bytes.

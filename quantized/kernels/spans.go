@@ -29,7 +29,7 @@ func SpanDots[F format.Spanned, T dsl.Float](
 		for i := range spans {
 			s := f.Span(t, d, (row*spans+i)*bytes)
 			for m := range int(rows) {
-				sums[m] += dotSpan(f, &s, x, (m*spans+i)*words+t.Lane())
+				sums[m] += dotSpan(t, f, &s, x, (m*spans+i)*words+t.Lane())
 			}
 		}
 		for m := range int(rows) {
@@ -42,56 +42,54 @@ func SpanDots[F format.Spanned, T dsl.Float](
 
 // dotSpan is what a lane has of the dot product of a span with the activations whose words of this lane
 // begin at one of x.
-func dotSpan[F format.Spanned](f F, s *format.Span, x []uint32, at int) float32 {
+func dotSpan[F format.Spanned](t dsl.Thread, f F, s *format.Span, x []uint32, at int) float32 {
 	const lanes = format.SpanLanes
-	chains := f.Chains()
-	each, scales := 4/chains, at+4*lanes
+	d := s.D * math.Float32frombits(x[at+4*lanes])
 	v := float32(0)
-	for c := range chains {
-		sum := int32(0)
-		if f.Bias() != 0 {
-			sum = int32(x[scales+(chains+c)*lanes])
-		}
-		for j := range each {
-			sum = dsl.Dot4(int32(s.Q[each*c+j]), int32(x[at+(each*c+j)*lanes]), sum)
-		}
-		d := s.D[c] * math.Float32frombits(x[scales+c*lanes])
-		if c == 0 {
-			v = float32(sum) * d
-		} else {
-			v = dsl.FMA(float32(sum), d, v)
-		}
+	if f.SpanMins() && t.Lane()&1 == 1 {
+		v = d
 	}
-	if f.SpanMins() {
-		v = dsl.FMA(s.M, math.Float32frombits(x[at+(SpanSize(f)/lanes-1)*lanes]), v)
+	if f.Bias() != 0 {
+		v = d * math.Float32frombits(x[at+5*lanes])
+	}
+	for j := range 4 {
+		if pairs(f, j) {
+			continue
+		}
+		sum := dsl.Dot4(int32(s.Q[j]), int32(x[at+j*lanes]), 0)
+		if j < 3 && pairs(f, j+1) {
+			sum = dsl.Dot4(int32(s.Q[j+1]), int32(x[at+(j+1)*lanes]), sum)
+		}
+		v = dsl.FMA(float32(sum), dsl.Shuffle(t, d, f.ScaleLane(j, t.Lane())), v)
 	}
 	return v
 }
 
+// pairs reports whether Q[j] has the scale of the word before it in all lanes.
+func pairs[F format.Spanned](f F, j int) bool {
+	return j&1 == 1 && f.ScaleLane(j, 0) == f.ScaleLane(j-1, 0)
+}
+
 // SpanSize is how many words [SpanActivations] stores for 256 elements that are multiplied with a format.
 func SpanSize[F format.Spanned](f F) int {
-	vectors := 4 + f.Chains()
 	if f.Bias() != 0 {
-		vectors += f.Chains()
+		return 6 * format.SpanLanes
 	}
-	if f.SpanMins() {
-		vectors++
-	}
-	return vectors * format.SpanLanes
+	return 5 * format.SpanLanes
 }
 
 // SpanActivations stores rows of activations as signed bytes, rounded as [Activations] does, where the
 // lanes of [SpanDots] have the elements of a format that they are multiplied with. For each 256 elements
-// there are vectors of a word for each lane: four of bytes, then for each scale of the lane
-// the bits of that of the activations, then, if the format has a bias, as many of what it adds to the
-// sums of products of these bytes, and last, if it has minimums, one of the sums of 16 elements each.
+// there are vectors of a word for each lane: four of bytes, one of the bits of what numbers of the lanes
+// are multiplied with, scales of 16 elements, or in odd lanes of a format with minimums the negative sum
+// of 32 elements, and, if the format has a bias, one of the sum of 16 bytes times it, negative.
 //
 // Eight neighbouring lanes have 32 elements.
 //
 //kiln:kernel
 func SpanActivations[F format.Spanned, T dsl.Float](t dsl.Thread, out []uint32, x []T, f F) {
 	const lanes = format.SpanLanes
-	words, size, chains := len(x)/4, SpanSize(f), f.Chains()
+	words, size := len(x)/4, SpanSize(f)
 	for base := t.BlockX() * t.BlockDimX(); base < words; base += t.GridDimX() * t.BlockDimX() {
 		i := base + t.ThreadX()
 		v := dsl.LoadVec[[4]T](x, min(i, words-1))
@@ -115,32 +113,23 @@ func SpanActivations[F format.Spanned, T dsl.Float](t dsl.Thread, out []uint32, 
 			word |= uint32(q) & 255 << (8 * j)
 			sum += q
 		}
-		sum4 := sum // of four elements, or of the eight that a lane has of a scale
-		if chains == 2 {
-			sum4 += dsl.ShuffleXor(t, sum, 4)
-		}
 		sum += dsl.ShuffleXor(t, sum, 1)
 		sum += dsl.ShuffleXor(t, sum, 2)
+		number := scale
+		if other := dsl.ShuffleXor(t, sum, 4); f.SpanMins() && t.Lane()&4 != 0 {
+			number = -scale * float32(sum+other)
+		}
 		if i >= words {
 			continue
 		}
 		at, w := i/format.SpanWords*size, i%format.SpanWords
-		slot := f.Slot(w)
-		out[at+slot] = word
-		if at := at + format.SpanWords; chains == 4 {
-			out[at+slot] = math.Float32bits(scale)
-			if f.Bias() != 0 {
-				out[at+chains*lanes+slot] = uint32(-int32(f.Bias()) * sum4)
-			}
-		} else if slot&lanes == 0 {
-			slot = slot/(2*lanes)*lanes + slot%lanes
-			out[at+slot] = math.Float32bits(scale)
-			if f.Bias() != 0 {
-				out[at+chains*lanes+slot] = uint32(-int32(f.Bias()) * sum4)
-			}
+		out[at+f.Slot(w)] = word
+		if at += 4*lanes + w/4; w%4 != 0 {
+			continue
 		}
-		if f.SpanMins() && w%4 == 0 {
-			out[at+size-lanes+w/4] = math.Float32bits(scale * float32(sum))
+		out[at] = math.Float32bits(number)
+		if f.Bias() != 0 {
+			out[at+lanes] = math.Float32bits(float32(-f.Bias()) * float32(sum))
 		}
 	}
 }
