@@ -41,7 +41,7 @@ func genCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return generate(cmd.OutOrStdout(), cmd.ErrOrStderr(), src, checkOnly)
+			return generateLaunchers(cmd.OutOrStdout(), cmd.ErrOrStderr(), src, checkOnly)
 		},
 	}
 	cmd.Flags().BoolVar(&checkOnly, "check", false, "write nothing; list the files that are not as they would be written, with status 1")
@@ -52,8 +52,8 @@ func genCommand() *cobra.Command {
 // launchers is the package as launchers are written for it.
 func (p *source) launchers() gen.Package { return gen.Package{Package: p.Package, All: p.all} }
 
-// generate writes the launchers of all packages asked for, or compares them.
-func generate(out, log io.Writer, src *sources, checkOnly bool) error {
+// generateLaunchers writes the launchers of all packages asked for, or compares them.
+func generateLaunchers(out, log io.Writer, src *sources, checkOnly bool) error {
 	pkgs, err := src.withKernels()
 	if err != nil {
 		return err

@@ -73,7 +73,7 @@ func TestScripts(t *testing.T) {
 	tooltest.Go(t)
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata/script",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "tamper": tamper, "smaller": smaller, "build-missing": buildMissing, "write-tensors": writeTensors},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "tamper": tamper, "smaller": smaller, "build-missing": buildMissing, "write-tensors": writeTensors, "write-model": writeModel, "interrupt": interrupt},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 			env.Setenv("REPO", repo)

@@ -1,0 +1,157 @@
+package e2e
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/tensor/file"
+	"github.com/gokiln/kiln/tensor/safetensors"
+)
+
+// The model of the tests has a token for each byte and one that ends texts, which follows z.
+const (
+	modelVocab  = 257
+	modelWidth  = 320
+	modelEnd    = 256
+	modelMiddle = 16
+)
+
+// writeModel writes a language model that goes on with the alphabet, with that of capitals for ever:
+// write-model folder [template].
+// The embedding of a token is a unit vector, attention and the gated layer give zeros, and the head
+// sees the next letter in each.
+func writeModel(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: write-model folder [template]")
+	}
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	write := func(name string, v any) {
+		b, err := json.Marshal(v)
+		ts.Check(err)
+		ts.Check(os.WriteFile(filepath.Join(dir, name), b, 0o644))
+	}
+	write("config.json", map[string]any{
+		"model_type": "llama", "architectures": []string{"LlamaForCausalLM"}, "hidden_size": modelWidth,
+		"intermediate_size": modelMiddle, "num_hidden_layers": 1, "num_attention_heads": 5,
+		"num_key_value_heads": 1, "vocab_size": modelVocab, "max_position_embeddings": 20000,
+		"rms_norm_eps": 1e-5, "hidden_act": "silu", "eos_token_id": modelEnd,
+	})
+	write("tokenizer.json", byteTokenizer())
+	if len(args) == 2 {
+		write("tokenizer_config.json", map[string]any{"chat_template": ts.ReadFile(args[1])})
+	}
+	ts.Check(safetensors.WriteFile(filepath.Join(dir, "model.safetensors"), nil, modelWeights(ts)...))
+}
+
+// modelWeights are the tensors of the model.
+func modelWeights(ts *testscript.TestScript) (list []*file.Entry) {
+	add := func(name string, shape layout.Shape, at func(i int) float32) {
+		var b []byte
+		for i := range shape.Count() {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(at(i)))
+		}
+		e, err := file.FromMemory(name, dtype.F32, shape, b)
+		ts.Check(err)
+		list = append(list, e)
+	}
+	zero := func(int) float32 { return 0 }
+	one := func(int) float32 { return 1 }
+	unit := func(from func(row int) int) func(i int) float32 {
+		return func(i int) float32 {
+			if i%modelWidth == from(i/modelWidth) {
+				return 1
+			}
+			return 0
+		}
+	}
+	matrix := layout.Shape{modelVocab, modelWidth}
+	add("model.embed_tokens.weight", matrix, unit(func(id int) int { return id }))
+	add("lm_head.weight", matrix, unit(func(id int) int {
+		switch id {
+		case modelEnd:
+			return 'z'
+		case 'A':
+			return 'Z'
+		case 'z' + 1, 'Z' + 1:
+			return -1
+		}
+		return id - 1
+	}))
+	const layer = "model.layers.0."
+	for name, shape := range map[string]layout.Shape{
+		"self_attn.q_proj": {modelWidth, modelWidth}, "self_attn.k_proj": {modelWidth / 5, modelWidth},
+		"self_attn.v_proj": {modelWidth / 5, modelWidth}, "self_attn.o_proj": {modelWidth, modelWidth},
+		"mlp.gate_proj": {modelMiddle, modelWidth}, "mlp.up_proj": {modelMiddle, modelWidth},
+		"mlp.down_proj": {modelWidth, modelMiddle},
+	} {
+		add(layer+name+".weight", shape, zero)
+	}
+	for _, name := range []string{layer + "input_layernorm", layer + "post_attention_layernorm", "model.norm"} {
+		add(name+".weight", layout.Shape{modelWidth}, one)
+	}
+	return list
+}
+
+// byteTokenizer is a tokenizer.json with a token for each byte, as GPT-2 writes them.
+func byteTokenizer() map[string]any {
+	vocab, extra := map[string]int{}, rune(256)
+	for b := range 256 {
+		r := rune(b)
+		if !(b >= '!' && b <= '~' || b >= 0xA1 && b <= 0xAC || b >= 0xAE) {
+			r, extra = extra, extra+1
+		}
+		vocab[string(r)] = b
+	}
+	return map[string]any{
+		"version": "1.0",
+		"added_tokens": []any{map[string]any{
+			"id": modelEnd, "content": "<end>", "special": true, "normalized": false,
+			"single_word": false, "lstrip": false, "rstrip": false,
+		}},
+		"pre_tokenizer": map[string]any{"type": "ByteLevel", "add_prefix_space": false,
+			"use_regex": false, "trim_offsets": false},
+		"decoder": map[string]any{"type": "ByteLevel"},
+		"model":   map[string]any{"type": "BPE", "vocab": vocab, "merges": []string{}},
+	}
+}
+
+// interrupt runs a program until it has written a text to the standard output, interrupts it then,
+// and wants that the program ends by itself with status 1: interrupt text program [arguments].
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: interrupt text program [arguments]")
+	}
+	cmd := exec.Command(filepath.Join(bin, args[1]), args[2:]...)
+	cmd.Env = append(os.Environ(), "KILN_CACHE_DIR="+ts.Getenv("KILN_CACHE_DIR"))
+	cmd.Dir = ts.MkAbs(".")
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	seen, part := "", make([]byte, 256)
+	for !strings.Contains(seen, args[0]) {
+		n, err := out.Read(part)
+		seen += string(part[:n])
+		if err != nil {
+			ts.Fatalf("%v: it ended with %q before %q came", args[1:], seen, args[0])
+		}
+	}
+	ts.Check(cmd.Process.Signal(os.Interrupt))
+	_, err = io.Copy(io.Discard, out)
+	ts.Check(err)
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		ts.Fatalf("%v: %v, want exit status 1", args[1:], err)
+	}
+}
