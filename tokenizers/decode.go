@@ -88,12 +88,25 @@ type decoders []decoder
 
 func (d decoders) decode(parts []string) ([]string, error) {
 	var err error
+	limit := grown(length(parts))
 	for _, x := range d {
 		if parts, err = x.decode(parts); err != nil {
 			return nil, err
 		}
+		if length(parts) > limit {
+			return nil, fmt.Errorf("decoders make more than %d bytes of tokens: %w", limit, ErrTooLong)
+		}
 	}
 	return parts, nil
+}
+
+// length returns how many bytes parts have.
+func length(parts []string) int {
+	n := 0
+	for _, s := range parts {
+		n += len(s)
+	}
+	return n
 }
 
 // each changes every part on its own.

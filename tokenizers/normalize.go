@@ -67,13 +67,21 @@ func normalizerOf(kind string, r raw) (normalizer, error) {
 type normalizers []normalizer
 
 func (n normalizers) normalize(t *text, w *writer) error {
+	limit := grown(len(t.b))
 	for _, x := range n {
 		if err := x.normalize(t, w); err != nil {
 			return err
 		}
+		if len(t.b) > limit {
+			return fmt.Errorf("normalizers make more than %d bytes of a text: %w", limit, ErrTooLong)
+		}
 	}
 	return nil
 }
+
+// grown is how long a chain of steps may make a text of n bytes: each of them could double it. Of
+// one character Unicode's forms make 18 at most.
+func grown(n int) int { return 64*n + 4096 }
 
 // unicodeForm is one of Unicode's normal forms (Unicode standard annex 15).
 type unicodeForm norm.Form

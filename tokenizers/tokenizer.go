@@ -11,7 +11,8 @@ import (
 // MaxText is how many bytes one text may have.
 const MaxText = 1 << 30
 
-// ErrTooLong says that a text has more than MaxText bytes.
+// ErrTooLong says that a text has more than MaxText bytes, or would become much longer by the steps
+// that a file asks for.
 var ErrTooLong = errors.New("the text is too long")
 
 // Tokenizer makes ids of text and text of ids. It is safe for concurrent use

@@ -232,6 +232,25 @@ func TestPatternBudget(t *testing.T) {
 	require.True(t, errors.Is(err, pattern.ErrBudget), "%v", err)
 }
 
+// TestGrowth has chains of steps each of which makes a text longer.
+func TestGrowth(t *testing.T) {
+	const words = `"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}}`
+	replace := strings.Repeat(`{"type": "Replace", "pattern": {"String": "a"}, "content": "aaaa"},`, 99)
+	prepend := strings.Repeat(`{"type": "Prepend", "prepend": "`+strings.Repeat("b", 3000)+`"},`, 900)
+	for _, steps := range []string{replace, prepend} {
+		k, err := FromJSON(strings.NewReader(`{"normalizer": {"type": "Sequence", "normalizers": [` +
+			steps + `{"type": "NFC"}]}, ` + words))
+		require.NoError(t, err)
+		_, err = k.Encode("a a", Options{})
+		require.ErrorIs(t, err, ErrTooLong)
+	}
+	k, err := FromJSON(strings.NewReader(`{"decoder": {"type": "Sequence", "decoders": [` + replace +
+		`{"type": "Fuse"}]}, ` + words))
+	require.NoError(t, err)
+	_, err = k.Decode([]int32{0}, false)
+	require.ErrorIs(t, err, ErrTooLong)
+}
+
 func FuzzJSON(f *testing.F) {
 	for _, c := range golden().Tokenizers {
 		if len(c.JSON) < 20_000 {

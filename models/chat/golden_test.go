@@ -57,9 +57,7 @@ func message(t testing.TB, m map[string]json.RawMessage) Message {
 		Reasoning:  unmarshal[string](t, m["reasoning_content"]),
 		ToolCallID: unmarshal[string](t, m["tool_call_id"])}
 	if strings.HasPrefix(string(m["content"]), "[") {
-		for _, p := range unmarshal[[]Part](t, m["content"]) {
-			out.Parts = append(out.Parts, p)
-		}
+		out.Parts = unmarshal[[]Part](t, m["content"])
 	} else {
 		out.Content = unmarshal[string](t, m["content"])
 	}

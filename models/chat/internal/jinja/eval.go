@@ -255,7 +255,6 @@ type loopState struct {
 	items   []Value
 	i       int
 	changed Value
-	depth   int
 }
 
 func (r *run) loop(n *node, s *scope) error {
