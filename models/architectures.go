@@ -66,13 +66,16 @@ type traits struct {
 	windowed    func(layer int) bool // whether a layer has the window of the configuration; nil: none
 	interleaved bool                 // neighbours are rotated
 
+	latent           *latent // attention is that of DeepSeek, or nil
 	learnedPositions bool
+	sinks            bool      // attention has sinks
 	slopes           []float64 // of ALiBi, for each head; nil: none
 
 	plainMLP   bool // down(act(up(x)))
 	moe        func(layer int) bool
 	routing    nn.MoEOptions
 	sharedGate bool // the expert for all tokens has a factor for each
+	moeBias    bool // routers and experts have biases
 }
 
 // newNorm returns a norm over n features.

@@ -15,6 +15,7 @@ type Attention struct {
 	O     *nn.Linear `nn:"o_proj"`
 	QNorm norm       `nn:"q_norm"` // or nil
 	KNorm norm       `nn:"k_norm"`
+	Sinks *nn.Param  `nn:"sinks"` // a score for each head, or nil
 
 	heads, kvHeads, size int
 
@@ -43,6 +44,9 @@ func newAttention(c *Config, t *traits, i int) *Attention {
 	case normOfAll:
 		a.QNorm, a.KNorm, a.wholeNorm = t.newNorm(c, q), t.newNorm(c, kv), true
 	}
+	if t.sinks {
+		a.Sinks = nn.NewParam(nn.Zeros, c.Heads)
+	}
 	if len(t.ropes) > 0 {
 		if t.ropeOf != nil {
 			a.rope = t.ropeOf(i)
@@ -63,6 +67,9 @@ func (a *Attention) forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor {
 	v := a.project(a.V, nil, x, a.kvHeads)
 	if a.slopes != nil && a.options.ALiBi == nil {
 		a.options.ALiBi = tensor.From(b.device, a.slopes, len(a.slopes)).Cast(tensor.F32)
+	}
+	if a.Sinks != nil {
+		a.options.Sinks = a.Sinks.Tensor()
 	}
 	q = a.rotated(q, b)
 	if a.window > 0 {

@@ -55,6 +55,9 @@ func (a array) transposed() array {
 
 // halves divides dimension 1 of three.
 func (a array) halves() (first, second array) {
+	if len(a.shape) < 3 {
+		return first, second
+	}
 	n := a.shape[1] * a.shape[2] / 2
 	first.shape = []int{a.shape[0], a.shape[1] / 2, a.shape[2]}
 	second.shape = first.shape
@@ -65,11 +68,34 @@ func (a array) halves() (first, second array) {
 	return first, second
 }
 
+// matricesTransposed transposes each of some matrices.
+func (a array) matricesTransposed() array {
+	out, n := array{shape: []int{a.shape[0], a.shape[2], a.shape[1]}}, a.shape[1]*a.shape[2]
+	for i := range a.shape[0] {
+		out.x = append(out.x, array{a.shape[1:], a.x[i*n : (i+1)*n]}.transposed().x...)
+	}
+	return out
+}
+
+// inTurn divides dimension 1, of which every other is of the second.
+func (a array) inTurn() (first, second array) {
+	rest := len(a.x) / (a.shape[0] * a.shape[1])
+	first.shape = slices.Clone(a.shape)
+	first.shape[1] /= 2
+	second.shape = first.shape
+	for i := 0; i < len(a.x); i += 2 * rest {
+		first.x = append(first.x, a.x[i:i+rest]...)
+		second.x = append(second.x, a.x[i+rest:i+2*rest]...)
+	}
+	return first, second
+}
+
 // What llama.cpp's converter does to tensors of architectures.
 var (
 	convertPermuted   = []string{"llama", "granite", "granitemoe", "smollm3", "arcee", "olmo"}
 	convertPlusOne    = []string{"gemma", "gemma2", "gemma3", "nemotron"}
 	convertGroups     = []string{"gptneox", "falcon", "bloom"}
+	oneExpert         = regexp.MustCompile(`experts\.\d+\.`)
 	convertTransposed = regexp.MustCompile(`(attn_qkv|attn_output|ffn_up|ffn_down)\.weight$`)
 )
 
@@ -107,12 +133,18 @@ func (g *golden) convert(t testing.TB, c *Config) string {
 	for _, name := range slices.Sorted(maps.Keys(g.Tensors)) {
 		to := g.Names[name]
 		a := array{g.Tensors[name], numbers(name, g.Tensors[name])}
+		if g.Arch == "gpt-oss" && len(a.shape) == 3 {
+			a = a.matricesTransposed()
+		}
 		if first, second, ok := strings.Cut(to, "|"); ok {
 			gate, up := a.halves()
+			if g.Arch == "gpt-oss" {
+				gate, up = a.inTurn()
+			}
 			list = append(list, gate.entry(t, first), up.entry(t, second))
 			continue
 		}
-		if strings.Contains(to, "_exps") && len(a.shape) == 2 {
+		if oneExpert.MatchString(name) {
 			experts[to] = append(experts[to], name)
 			continue
 		}

@@ -35,15 +35,22 @@ type norm interface {
 // Block is a layer of a [Decoder]: attention and a feed-forward network, each with norms before it
 // or behind it.
 type Block struct {
-	InputNorm norm       `nn:"input_layernorm"`
-	Attn      *Attention `nn:"self_attn"`
-	AttnPost  norm       `nn:"attn_post_norm"`           // of what attention adds, or nil
-	MLPNorm   norm       `nn:"post_attention_layernorm"` // nil: the input's, or none
-	MLP       nn.Layer   `nn:"mlp"`
-	MLPPost   norm       `nn:"mlp_post_norm"` // of what the feed-forward network adds, or nil
+	InputNorm norm     `nn:"input_layernorm"`
+	Attn      mixer    `nn:"self_attn"`
+	AttnPost  norm     `nn:"attn_post_norm"`           // of what attention adds, or nil
+	MLPNorm   norm     `nn:"post_attention_layernorm"` // nil: the input's, or none
+	MLP       nn.Layer `nn:"mlp"`
+	MLPPost   norm     `nn:"mlp_post_norm"` // of what the feed-forward network adds, or nil
 
 	parallel bool    // both have the same input
 	scale    float64 // of what both add, 0 for 1
+}
+
+// mixer is the part of a layer in which tokens meet: attention.
+type mixer interface {
+	// forward returns (tokens, features) of (tokens, features) for layer i of a batch.
+	forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor
+	newState() layerState
 }
 
 // newDecoder returns a network without weights.
@@ -82,6 +89,9 @@ func newDecoder(c *Config, t traits) (*Decoder, error) {
 // newBlock returns layer i.
 func newBlock(c *Config, t *traits, i int) (b *Block, err error) {
 	b = &Block{Attn: newAttention(c, t, i), parallel: t.parallel, scale: c.ResidualScale}
+	if t.latent != nil {
+		b.Attn = newLatentAttention(c, t)
+	}
 	if !t.noPreNorm {
 		b.InputNorm = t.newNorm(c, c.HiddenSize)
 	}
@@ -243,7 +253,14 @@ func (t *traits) newMoE(c *Config) (nn.Layer, error) {
 	}
 	o := t.routing
 	o.TopK, o.Act = c.ExpertsUsed, act
-	m := nn.NewMoE(c.HiddenSize, cmp.Or(c.ExpertWidth, c.Width), c.Experts, o)
+	width := cmp.Or(c.ExpertWidth, c.Width)
+	m := nn.NewMoE(c.HiddenSize, width, c.Experts, o)
+	if t.moeBias {
+		m.Gate = linear(c.HiddenSize, c.Experts, true)
+		m.GateBias = nn.NewParam(nn.Zeros, c.Experts, width)
+		m.UpBias = nn.NewParam(nn.Zeros, c.Experts, width)
+		m.DownBias = nn.NewParam(nn.Zeros, c.Experts, c.HiddenSize)
+	}
 	if c.SharedWidth == 0 {
 		return m, nil
 	}

@@ -236,6 +236,10 @@ func (p *published) weights(m *LM, a *architecture, of func(string) *origin, o O
 	if *p.config.TieEmbedding {
 		ignore = append(slices.Clone(ignore), `(^|\.)lm_head\.`, `^output\.weight$`)
 	}
+	for i := range min(p.config.keys.int("num_nextn_predict_layers"), 16) { // they guess tokens further on
+		n := strconv.Itoa(p.config.Layers + i)
+		ignore = append(slices.Clone(ignore), `layers\.`+n+`\.`)
+	}
 	w, r, err := newWeights(m.Net, p.set, p.from, of, ignore)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gokiln/kiln/nn"
 	"github.com/gokiln/kiln/nn/fn"
+	"github.com/gokiln/kiln/tensor"
 )
 
 // llamaLike is what most models have: rotary embeddings of one base, and biases as the
@@ -328,6 +329,33 @@ var architectures = []architecture{
 		},
 	},
 	{
+		names: []string{"gpt_oss"}, gguf: []string{"gpt-oss"}, edit: ossParts,
+		rename: [][2]string{
+			{`mlp\.gate\.`, "mlp.router."},
+			{`mlp\.experts\.(gate|up)_proj`, "mlp.experts.gate_up_proj"},
+			{`mlp\.experts\.down_proj$`, "mlp.experts.down_proj"},
+		},
+		traits: func(c *Config) traits {
+			t := llamaLike(c)
+			t.qkvBias, t.outBias, t.moeBias, t.sinks = true, true, true, true
+			t.windowed = func(i int) bool { return c.layerIs(i, "sliding_attention", i%2 == 0) }
+			t.ropes[0].scaling.NoTruncate = true
+			limit := cmp.Or(c.keys.float("swiglu_limit"), 7)
+			alpha := cmp.Or(c.keys.float("swiglu_alpha"), 1.702)
+			t.routing.Gated = func(gate, up *tensor.Tensor) *tensor.Tensor {
+				gate = gate.Clamp(math.Inf(-1), limit)
+				up = up.Clamp(-limit, limit).AddScalar(1)
+				return gate.Mul(gate.MulScalar(alpha).Sigmoid()).Mul(up)
+			}
+			return t
+		},
+	},
+	{
+		names:  []string{"deepseek_v2", "deepseek_v3", "kimi_k2"},
+		traits: deepseek, edit: deepseekParts,
+		rename: [][2]string{{`self_attn\.[kv]_b_proj`, "self_attn.kv_b_proj.weight"}},
+	},
+	{
 		names: []string{"helium"},
 		traits: func(c *Config) traits {
 			t := llamaLike(c)
@@ -539,6 +567,28 @@ func graniteExperts(c *Config, name string, o *origin) {
 		o.columns(0, width)
 	case strings.HasSuffix(name, "experts.up_proj"):
 		o.columns(width, width)
+	}
+}
+
+// ossParts finds weights of experts, which are transposed and have gates and others in turn.
+func ossParts(_ *Config, name string, o *origin) {
+	at := 0
+	switch {
+	case strings.Contains(name, "experts.gate_proj"):
+	case strings.Contains(name, "experts.up_proj"):
+		at = 1
+	case strings.HasSuffix(name, "experts.down_proj"):
+		o.change = func(t *tensor.Tensor) *tensor.Tensor { return t.T().Contiguous() }
+		return
+	default:
+		return
+	}
+	o.change = func(t *tensor.Tensor) *tensor.Tensor {
+		t = t.Unfold(-1, 2, 2).GetOn(-1, at)
+		if strings.HasSuffix(name, "bias") {
+			return t.Contiguous()
+		}
+		return t.T().Contiguous()
 	}
 }
 

@@ -54,7 +54,8 @@ var usualGGUF = [][2]string{
 	{`input_layernorm`, "attn_norm"}, {`post_attention_layernorm`, "ffn_norm"},
 	{`attn_post_norm`, "post_attention_norm"}, {`mlp_post_norm`, "post_ffw_norm"},
 	{`self_attn\.([qkv])_proj`, "attn_$1"}, {`self_attn\.o_proj`, "attn_output"},
-	{`self_attn\.([qk])_norm`, "attn_${1}_norm"},
+	{`self_attn\.([qk])_norm`, "attn_${1}_norm"}, {`self_attn\.sinks`, "attn_sinks.weight"},
+	{`mlp\.experts\.(\w+)_proj_bias`, "ffn_${1}_exps.bias"},
 	{`mlp\.experts\.(\w+)_proj`, "ffn_${1}_exps.weight"},
 	{`mlp\.shared_experts\.(\w+)_proj`, "ffn_${1}_shexp"},
 	{`mlp\.shared_experts\.gate\.`, "ffn_gate_inp_shexp."},
@@ -62,7 +63,7 @@ var usualGGUF = [][2]string{
 }
 
 // usual are the rules of most safetensors files.
-var usual = [][2]string{{`mlp\.experts\.(\w+)_proj`, "mlp.experts.*.${1}_proj.weight"}}
+var usual = [][2]string{{`mlp\.experts\.(gate|up|down)_proj$`, "mlp.experts.*.${1}_proj.weight"}}
 
 // usualIgnored are tensors that files have besides parameters.
 var usualIgnored = []string{`rotary_emb\.inv_freq$`, `^rope_freqs\.weight$`,
@@ -72,7 +73,11 @@ var usualIgnored = []string{`rotary_emb\.inv_freq$`, `^rope_freqs\.weight$`,
 func (a *architecture) originOf(
 	c *Config, t *traits, names []string,
 ) (func(name string) *origin, error) {
-	rules := append(slices.Clone(a.rename), usual...)
+	rules := slices.Clone(a.rename)
+	own := func(r [2]string) bool { return strings.Contains(r[0], `mlp\.experts`) }
+	if !slices.ContainsFunc(rules, own) {
+		rules = append(rules, usual...)
+	}
 	if c.gguf {
 		rules = usualGGUF
 	}

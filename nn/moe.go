@@ -20,6 +20,10 @@ type MoEOptions struct {
 	TopGroups int               // how many
 	GroupTop  int               // a group is as good as the sum of so many of its best scores, 0 for 1
 	Act       tensor.Activation // 0 for SiLU
+
+	// Gated makes of the products of gates and of the others what goes on, in place of act(gate)·up.
+	// It may be nil.
+	Gated func(gate, up *tensor.Tensor) *tensor.Tensor
 }
 
 // MoE is a mixture of experts: each token goes to a few of many gated feed-forward networks
@@ -31,6 +35,9 @@ type MoE struct {
 	GateProj   *Param     `nn:"experts.gate_proj"`            // (experts, width, embed)
 	UpProj     *Param     `nn:"experts.up_proj"`              // (experts, width, embed)
 	DownProj   *Param     `nn:"experts.down_proj"`            // (experts, embed, width)
+	GateBias   *Param     `nn:"experts.gate_proj_bias"`       // (experts, width), or nil
+	UpBias     *Param     `nn:"experts.up_proj_bias"`         // (experts, width), or nil
+	DownBias   *Param     `nn:"experts.down_proj_bias"`       // (experts, embed), or nil
 	Shared     Layer      `nn:"shared_experts"`               // for all tokens, or nil
 	Options    MoEOptions `nn:"-"`
 
@@ -152,11 +159,29 @@ func (m *MoE) experts(x *tensor.Tensor, r Routing) *tensor.Tensor {
 	rows := x.IndexSelect(order.Cast(tensor.I64).DivScalar(float64(k)), 0)
 	m.observer.call("experts.gate_proj", rows, ends)
 	m.observer.call("experts.up_proj", rows, ends)
-	h := activate(rows.GroupedMatMul(m.GateProj.Tensor().T(), ends), cmp.Or(m.Options.Act, tensor.Silu))
-	h = h.Mul(rows.GroupedMatMul(m.UpProj.Tensor().T(), ends))
+	sorted := of.IndexSelect(order, 0)
+	h := m.gated(shifted(rows.GroupedMatMul(m.GateProj.Tensor().T(), ends), m.GateBias, sorted),
+		shifted(rows.GroupedMatMul(m.UpProj.Tensor().T(), ends), m.UpBias, sorted))
 	m.observer.call("experts.down_proj", h, ends)
-	y := h.GroupedMatMul(m.DownProj.Tensor().T(), ends).IndexSelect(order.ArgSort(0, false), 0)
+	y := shifted(h.GroupedMatMul(m.DownProj.Tensor().T(), ends), m.DownBias, sorted)
+	y = y.IndexSelect(order.ArgSort(0, false), 0)
 	return y.Reshape(tokens, k, x.Size(1)).Mul(r.Weights.Unsqueeze(-1)).Sum(1)
+}
+
+// gated is what experts make of two products.
+func (m *MoE) gated(gate, up *tensor.Tensor) *tensor.Tensor {
+	if m.Options.Gated != nil {
+		return m.Options.Gated(gate, up)
+	}
+	return activate(gate, cmp.Or(m.Options.Act, tensor.Silu)).Mul(up)
+}
+
+// shifted is y with the bias, which may be nil, of the expert of each row.
+func shifted(y *tensor.Tensor, bias *Param, ids *tensor.Tensor) *tensor.Tensor {
+	if bias == nil {
+		return y
+	}
+	return y.Add(narrowed(bias.Tensor().Embedding(ids), y))
 }
 
 // quantized is experts with weights that are all quantized, nil with others.
@@ -170,8 +195,9 @@ func (m *MoE) quantized(x *tensor.Tensor, r Routing) *tensor.Tensor {
 		of[i] = q
 	}
 	x = x.Unsqueeze(1)
-	h := activate(of[0].IndexedMoE(x, r.IDs), cmp.Or(m.Options.Act, tensor.Silu))
-	y := of[2].IndexedMoE(h.Mul(of[1].IndexedMoE(x, r.IDs)), r.IDs)
+	h := m.gated(shifted(of[0].IndexedMoE(x, r.IDs), m.GateBias, r.IDs),
+		shifted(of[1].IndexedMoE(x, r.IDs), m.UpBias, r.IDs))
+	y := shifted(of[2].IndexedMoE(h, r.IDs), m.DownBias, r.IDs)
 	return y.Mul(r.Weights.Unsqueeze(-1)).Sum(1)
 }
 

@@ -43,8 +43,7 @@ def values(name, shape):
 # general.architecture of GGUF files, where it is another than model_type
 GGUF = {"mistral": "llama", "mixtral": "llama", "gemma3_text": "gemma3", "qwen2_moe": "qwen2moe",
         "qwen3_moe": "qwen3moe", "phi": "phi2", "olmo3": "olmo2", "cohere": "command-r",
-        "gpt_neox": "gptneox", "gpt_bigcode": "starcoder", "deepseek_v2": "deepseek2",
-        "deepseek_v3": "deepseek2", "gpt_oss": "gpt-oss"}
+        "gpt_neox": "gptneox", "gpt_bigcode": "starcoder", "gpt_oss": "gpt-oss"}
 
 
 def gguf_names(kind, shapes):
@@ -60,6 +59,12 @@ def gguf_names(kind, shapes):
                   names.get_name(s.removeprefix("transformer."), (".weight", ".bias")))
         if m := re.search(r"(\d+)\.block_sparse_moe\.input_linear", n):  # it becomes two
             out[n] = f"blk.{m[1]}.ffn_gate_exps.weight|blk.{m[1]}.ffn_up_exps.weight"
+        if m := re.search(r"(\d+)\.mlp\.experts\.(gate_up|down)_proj(_bias|)$", n):  # gpt-oss
+            kinds = ["down"] if m[2] == "down" else ["gate", "up"]
+            end = "bias" if m[3] else "weight"
+            out[n] = "|".join(f"blk.{m[1]}.ffn_{k}_exps.{end}" for k in kinds)
+        if n.endswith("sinks"):
+            out[n] += ".weight"
     return kind, out if all(out.values()) else None
 
 

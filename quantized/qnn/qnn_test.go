@@ -323,3 +323,53 @@ func TestShards(t *testing.T) {
 	_, err = nn.Load(narrow, qnn.File(f.Set), o)
 	require.ErrorContains(t, err, "does not divide into 2 equal parts")
 }
+
+// Experts with biases, and with another function between their products than a gated unit's, are the
+// same with blocks and with plain numbers.
+func TestExpertsWithBiases(t *testing.T) {
+	onCPU(t, func(t *testing.T, d *tensor.Device) {
+		o := nn.MoEOptions{TopK: 2, Gated: func(gate, up *tensor.Tensor) *tensor.Tensor {
+			return gate.Sigmoid().Mul(up.AddScalar(1))
+		}}
+		m := nn.NewMoE(64, 32, 4, o)
+		bias := nn.Uniform(-1, 1)
+		m.GateBias, m.UpBias = nn.NewParam(bias, 4, 32), nn.NewParam(bias, 4, 32)
+		m.DownBias = nn.NewParam(bias, 4, 64)
+		require.NoError(t, nn.Init(m, nn.On{Device: d}))
+		n, err := nn.Quantize(m, func(name string, w *tensor.Tensor) nn.Quantized {
+			if w.Rank() != 3 {
+				return nil
+			}
+			return quantized.Quantize(w, format.Q8_0)
+		})
+		require.NoError(t, err)
+		require.Equal(t, 3, n)
+		x := tensor.Randn(d, tensor.F32, 0, 1, 5, 64)
+		got := m.Forward(x)
+		n, err = nn.Dequantize(m, 0)
+		require.NoError(t, err)
+		require.Equal(t, 3, n)
+		want := m.Forward(x)
+		near(t, want, got, eightBits, "biases")
+
+		// One expert by one, without sorting.
+		r := m.Route(x)
+		ids, err := tensor.ToSlice[int64](r.IDs.Cast(tensor.I64))
+		require.NoError(t, err)
+		var rows []*tensor.Tensor
+		for i := range 5 {
+			sum := tensor.Zeros(d, tensor.F32, 1, 64)
+			for j := range 2 {
+				e, row := int(ids[2*i+j]), x.Narrow(0, i, 1)
+				of := func(w, b *nn.Param, x *tensor.Tensor) *tensor.Tensor {
+					return x.MatMul(w.Tensor().Get(e).T()).Add(b.Tensor().Get(e))
+				}
+				h := o.Gated(of(m.GateProj, m.GateBias, row), of(m.UpProj, m.UpBias, row))
+				y := of(m.DownProj, m.DownBias, h)
+				sum = sum.Add(y.Mul(r.Weights.Narrow(0, i, 1).Narrow(1, j, 1)))
+			}
+			rows = append(rows, sum)
+		}
+		near(t, tensor.Cat(0, rows...), want, 1e-5, "one by one")
+	})
+}
