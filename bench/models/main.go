@@ -1,0 +1,259 @@
+// Command models measures language models with random weights in the shapes of published ones: tokens
+// a second when a prompt is fed, and when tokens are generated one behind the other, for one sequence and
+// for several. The share is that of the time that it takes to read all weights once at the rate of a copy.
+//
+//	go build -o models ./bench/models
+//	./models -device cuda:0 -model llama-3-8b -prompt 2048 -batch 1,64
+//	./models -device cpu -model llama-3.2-1b -quantize Q4_0,Q4_K
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gokiln/kiln/models"
+	"github.com/gokiln/kiln/nn"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/quantized"
+	"github.com/gokiln/kiln/quantized/format"
+	"github.com/gokiln/kiln/tensor"
+)
+
+// shapes are the configurations of published models.
+var shapes = map[string]string{
+	"llama-3-8b": `{"model_type": "llama", "vocab_size": 128256, "hidden_size": 4096, "num_hidden_layers": 32,
+		"num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, "rope_theta": 500000,
+		"max_position_embeddings": 8192, "rms_norm_eps": 1e-5, "tie_word_embeddings": false}`,
+	"llama-3.2-1b": `{"model_type": "llama", "vocab_size": 128256, "hidden_size": 2048, "num_hidden_layers": 16,
+		"num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 64, "intermediate_size": 8192,
+		"rope_theta": 500000, "max_position_embeddings": 131072, "rms_norm_eps": 1e-5, "tie_word_embeddings": true}`,
+	"qwen3-30b-a3b": `{"model_type": "qwen3_moe", "vocab_size": 151936, "hidden_size": 2048, "num_hidden_layers": 48,
+		"num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128, "intermediate_size": 6144,
+		"moe_intermediate_size": 768, "num_experts": 128, "num_experts_per_tok": 8, "norm_topk_prob": true,
+		"rope_theta": 1000000, "max_position_embeddings": 40960, "rms_norm_eps": 1e-6, "tie_word_embeddings": false}`,
+	"tiny": `{"model_type": "llama", "vocab_size": 512, "hidden_size": 256, "num_hidden_layers": 2,
+		"num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 512, "max_position_embeddings": 8192}`,
+}
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(os.Stderr, "models:", err)
+			os.Exit(1)
+		}
+		os.Exit(2)
+	}
+}
+
+// options are what is measured.
+type options struct {
+	device, model, dtype, quantize, batch string
+	prompt, tokens                        int
+}
+
+func run(args []string, out, errs io.Writer) error {
+	var o options
+	flags := flag.NewFlagSet("models", flag.ContinueOnError)
+	flags.SetOutput(errs)
+	flags.StringVar(&o.device, "device", "cpu", "device to measure")
+	flags.StringVar(&o.model, "model", "tiny", "which shapes: llama-3-8b, llama-3.2-1b, qwen3-30b-a3b or tiny")
+	flags.StringVar(&o.dtype, "dtype", "", "type of weights: bf16, f16, f32; none is what package models chooses")
+	flags.StringVar(&o.quantize, "quantize", "", "formats of linear layers, in turn, such as Q4_0,Q4_K")
+	flags.StringVar(&o.batch, "batch", "1", "how many sequences, such as 1,64")
+	flags.IntVar(&o.prompt, "prompt", 512, "tokens of a prompt")
+	flags.IntVar(&o.tokens, "tokens", 64, "tokens that are generated")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	text, ok := shapes[o.model]
+	if !ok {
+		return fmt.Errorf("-model %s: there are no such shapes", o.model)
+	}
+	d, err := tensor.Open(o.device)
+	if err != nil {
+		return err
+	}
+	copied, err := copyRate(d)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s, copies at %.0f GB/s\n", d, copied/1e9)
+	for _, q := range strings.Split(o.quantize, ",") {
+		if err := o.measure(out, d, text, q, copied); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measure measures a model with weights in a format, or in none.
+func (o *options) measure(out io.Writer, d *tensor.Device, text, quantize string, copied float64) error {
+	c, err := models.ParseConfig([]byte(text))
+	if err != nil {
+		return err
+	}
+	mo := models.Options{Device: d}
+	if o.dtype != "" {
+		if mo.DType, err = dtype.Parse(o.dtype); err != nil {
+			return err
+		}
+	}
+	m, err := models.New(c, mo)
+	if err != nil {
+		return err
+	}
+	if err := nn.SetFrozen(m.Net, true); err != nil {
+		return err
+	}
+	if quantize != "" {
+		if err := quantizeLinear(m, quantize); err != nil {
+			return err
+		}
+	}
+	bytes, err := weightBytes(m)
+	if err != nil {
+		return err
+	}
+	name := fmt.Sprintf("%s %v", o.model, m.DType)
+	if quantize != "" {
+		name += " " + quantize
+	}
+	for _, text := range strings.Split(o.batch, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return fmt.Errorf("-batch %s: want numbers of sequences", o.batch)
+		}
+		r, err := o.steps(m, n)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%-28s batch %3d: prompt of %d %8.0f tokens/s, decode %8.1f tokens/s (%.2f of reading %.2f GB of weights), host %.0f µs a step\n",
+			name, n, o.prompt, r.prompt, r.decode, r.decode/float64(n)*bytes/copied, bytes/1e9, r.host.Seconds()*1e6)
+	}
+	return nil
+}
+
+// quantizeLinear makes blocks of the weights of all linear layers.
+func quantizeLinear(m *models.LM, name string) error {
+	t, err := format.Parse(name)
+	if err != nil {
+		return err
+	}
+	_, err = nn.Quantize(m.Net, func(name string, w *tensor.Tensor) nn.Quantized {
+		if w.Rank() < 2 {
+			return nil
+		}
+		return quantized.Quantize(w, t)
+	})
+	return err
+}
+
+// weightBytes is how much of the weights a token reads: all but an embedding that is none of scores.
+func weightBytes(m *models.LM) (n float64, err error) {
+	list, err := nn.List(m.Net)
+	tied := m.Config.TieEmbedding == nil || *m.Config.TieEmbedding
+	for _, p := range list {
+		if !tied && strings.Contains(p.Name, "embed_tokens") {
+			continue
+		}
+		part := 1.
+		if e := m.Config.Experts; e > 0 && strings.Contains(p.Name, "experts.") {
+			part = float64(m.Config.ExpertsUsed) / float64(e)
+		}
+		if q, ok := p.Quantized().(*quantized.Tensor); ok {
+			n += part * float64(q.Size())
+			continue
+		}
+		n += part * float64(p.Count()*m.DType.Size())
+	}
+	return n, err
+}
+
+// rates are what was measured.
+type rates struct {
+	prompt, decode float64 // tokens a second
+	host           time.Duration
+}
+
+// steps feeds prompts and generates tokens, once without taking the time.
+func (o *options) steps(m *models.LM, n int) (r rates, err error) {
+	for range 2 {
+		list, ids := make([]*models.Sequence, n), make([][]int32, n)
+		var prompt, decode, host []time.Duration
+		for i := range list {
+			list[i] = m.NewSequence()
+			ids[i] = []int32{int32(i % m.Config.VocabSize)}
+			p := make([]int32, o.prompt)
+			for j := range p {
+				p[j] = int32((i*31 + j*7) % m.Config.VocabSize)
+			}
+			took, _, err := step(m, list[i:i+1], [][]int32{p})
+			if err != nil {
+				return r, err
+			}
+			prompt = append(prompt, took)
+		}
+		for range o.tokens {
+			took, own, err := step(m, list, ids)
+			if err != nil {
+				return r, err
+			}
+			decode, host = append(decode, took), append(host, own)
+		}
+		r = rates{float64(o.prompt) / median(prompt).Seconds(), float64(n) / median(decode).Seconds(), median(host)}
+		for _, s := range list {
+			s.Close()
+		}
+	}
+	return r, nil
+}
+
+// step feeds ids and takes the likeliest next ones, which are fed next time: what it took, and how long
+// the host was busy with it.
+func step(m *models.LM, list []*models.Sequence, ids [][]int32) (took, host time.Duration, err error) {
+	begin := time.Now()
+	next := m.Step(list, ids).ArgMax(-1)
+	host = time.Since(begin)
+	chosen, err := tensor.ToSlice[int64](next.Cast(tensor.I64))
+	if err == nil && len(ids[0]) == 1 {
+		for i, id := range chosen {
+			ids[i][0] = int32(id)
+		}
+	}
+	return time.Since(begin), host, err
+}
+
+// median is that of some times.
+func median(list []time.Duration) time.Duration {
+	slices.Sort(list)
+	return list[len(list)/2]
+}
+
+// copyRate is how many bytes a second a copy reads.
+func copyRate(d *tensor.Device) (float64, error) {
+	const n, times = 1 << 26, 10
+	x := tensor.Zeros(d, tensor.F32, n)
+	best := time.Duration(1 << 62)
+	for range times {
+		begin := time.Now()
+		y := x.Copy()
+		if err := y.Err(); err != nil {
+			return 0, err
+		}
+		if err := d.Synchronize(); err != nil {
+			return 0, err
+		}
+		best = min(best, time.Since(begin))
+		if err := y.Free(); err != nil {
+			return 0, err
+		}
+	}
+	return 2 * 4 * n / best.Seconds(), nil
+}
