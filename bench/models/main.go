@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,8 +55,9 @@ func main() {
 
 // options are what is measured.
 type options struct {
-	device, model, dtype, quantize, batch string
-	prompt, tokens                        int
+	device, model, dtype, quantize, batch, profile string
+
+	prompt, tokens int
 }
 
 func run(args []string, out, errs io.Writer) error {
@@ -69,8 +71,20 @@ func run(args []string, out, errs io.Writer) error {
 	flags.StringVar(&o.batch, "batch", "1", "how many sequences, such as 1,64")
 	flags.IntVar(&o.prompt, "prompt", 512, "tokens of a prompt")
 	flags.IntVar(&o.tokens, "tokens", 64, "tokens that are generated")
+	flags.StringVar(&o.profile, "cpuprofile", "", "file for a profile of the host")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if o.profile != "" {
+		f, err := os.Create(o.profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
 	}
 	text, ok := shapes[o.model]
 	if !ok {

@@ -107,7 +107,8 @@ func runThinRows(s *runtime.Stream, p *Problem, wide bool) error {
 		if c.Vec = p.thinVec(p.Batches[1], p.XK, p.XM, p.K); c.Vec > 1 {
 			c.Unroll, c.YVec = 2, dsl.ConstBool(vectors(int(c.Vec), p.Batches[2], p.YK, p.YN, p.K))
 		}
-		if p.K >= 4*warps*warp*int(c.Vec) {
+		// A row for each warp would not be enough for the device, or its warps would be busy for long.
+		if block := warps * warp * int(c.Vec); p.K >= 4*block || p.K >= 2*block && p.M*p.Batch < enough {
 			c.Share, c.Unroll, c.Warps, enough = true, 1, dsl.ConstInt(warps), 3*p.Info.Units
 			// More than the device takes at once: blocks that are placed early may not be where
 			// there is least to do.
