@@ -20,7 +20,8 @@ import (
 // attention is causal attention of BF16 with its gradients, of tiles that bulk copies bring.
 type attention struct {
 	heads, groups, s, keys, d, dv int
-	capped                        int64
+	left                          int   // how many keys in front of its position a query attends to, 0: all
+	capped, whole                 int64 // 1 if warpgroups take turns and results are stored by boxes
 
 	q, k, v, grad, out, logs, deltas []float64
 	dq, dk, dv2                      []float64
@@ -33,8 +34,11 @@ func TestAttention(t *testing.T) {
 		{heads: 1, groups: 1, s: 130, keys: 130, d: 64, dv: 64},
 		{heads: 2, groups: 2, s: 70, keys: 150, d: 72, dv: 40},
 		{heads: 1, groups: 2, s: 70, keys: 90, d: 64, dv: 64, capped: 1},
+		{heads: 2, groups: 2, s: 70, keys: 300, d: 72, dv: 136, whole: 1},
+		{heads: 3, groups: 1, s: 130, keys: 230, d: 64, dv: 64, whole: 1},
+		{heads: 1, groups: 1, s: 130, keys: 130, d: 64, dv: 64, left: 70, whole: 1},
 	} {
-		t.Run(fmt.Sprintf("%d heads of %d, %d by %d of %d and %d, capped %d", a.heads, a.groups, a.s, a.keys, a.d, a.dv, a.capped), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d heads of %d, %d by %d of %d and %d, capped %d, left %d, whole %d", a.heads, a.groups, a.s, a.keys, a.d, a.dv, a.capped, a.left, a.whole), func(t *testing.T) {
 			t.Parallel()
 			a.compute()
 			rows := a.heads * a.groups * a.s
@@ -72,8 +76,12 @@ func (a *attention) compute() {
 	}
 	for row := range rows {
 		head, end := row/(a.groups*a.s), row%a.s+a.keys-a.s+1
+		begin := 0
+		if a.left > 0 {
+			begin = max(end-1-a.left, 0)
+		}
 		p, slope, total := make([]float64, end), make([]float64, end), 0.0
-		for key := range end {
+		for key := begin; key < end; key++ {
 			s := scaleOfScores * dot(a.q[row*a.d:], a.k[(head*a.keys+key)*a.d:], a.d)
 			slope[key] = 1
 			if a.capped == 1 {
@@ -84,14 +92,14 @@ func (a *attention) compute() {
 			total += p[key]
 		}
 		a.logs[row] = math.Log(total)
-		for key := range end {
+		for key := begin; key < end; key++ {
 			p[key] /= total
 			for c := range a.dv {
 				a.out[row*a.dv+c] += p[key] * a.v[(head*a.keys+key)*a.dv+c]
 			}
 		}
 		a.deltas[row] = dot(a.out[row*a.dv:], a.grad[row*a.dv:], a.dv)
-		for key := range end {
+		for key := begin; key < end; key++ {
 			at := head*a.keys + key
 			ds := p[key] * (dot(a.grad[row*a.dv:], a.v[at*a.dv:], a.dv) - a.deltas[row]) * slope[key]
 			for c := range a.d {
@@ -111,10 +119,10 @@ func (a *attention) emit(t *testing.T, name string, consts map[string]int64) *co
 	req := front.Request{Pkg: pkg, Func: name, TypeArgs: []string{"dsl.BF16", "float32"}, Consts: consts}
 	others := map[string]int64{"w.DV": wide(a.dv), "w.Stages": 2, "w.Chunk": 8, "w.Bulk": 1, "w.Raw": 1 - a.capped, "f.Bounded": 1, "f.Capped": a.capped}
 	if name == "Forward" {
-		maps.Copy(others, map[string]int64{"w.Wide": wide(a.d), "w.QVec": 1, "w.KVec": 1, "w.VVec": 1})
+		maps.Copy(others, map[string]int64{"w.Wide": wide(a.d), "w.QVec": 1, "w.KVec": 1, "w.VVec": 1, "w.Turns": a.whole, "w.Boxes": a.whole})
 		req.Funcs = map[string]front.Func{"score": {Pkg: pkg, Name: "AnyScore"}, "see": {Pkg: pkg, Name: "AnyKey"}}
 	} else {
-		maps.Copy(others, map[string]int64{"w.D": wide(a.d), "w.Across": 1, "w.Vec": 1})
+		maps.Copy(others, map[string]int64{"w.D": wide(a.d), "w.Across": 1, "w.Vec": 1, "w.Boxes": a.whole})
 	}
 	maps.Copy(req.Consts, others)
 	for _, f := range []string{"ALiBi", "Sinks", "Split", "Ragged", "Packed", "Page", "Score", "Seen", "Mask"} {
@@ -170,13 +178,24 @@ func (a *attention) run(t *testing.T, name string, results ...int) (list [][]flo
 	for i, f := range []struct{ at, size, rows, planes, box int }{
 		{3, a.d, a.heads * rows, 1, ofRows}, {0, a.dv, a.heads * rows, 1, ofRows}, {4, a.d, a.keys, a.heads, ofKeys}, {5, a.dv, a.keys, a.heads, ofKeys},
 	} {
-		if i != 1 || name != "Forward" {
+		if i == 1 && name == "Forward" {
+			args = append(args, a.outMap(0, a.dv, rows)...)
+		} else {
 			args = append(args, ptx.SimMap(at[f.at], 2, [3]int{f.size, f.rows, f.planes}, [2]int{2 * f.size, 2 * f.size * f.rows}, [3]int{64, f.box, 1})...)
 		}
+	}
+	switch name {
+	case "BackwardQueries":
+		args = append(args, a.outMap(0, a.d, rows)...)
+	case "BackwardKeys":
+		args = append(append(args, a.outMap(0, a.d, a.keys)...), a.outMap(1, a.dv, a.keys)...)
 	}
 	args = append(append(args, slices...), make([]byte, absent*16)...)
 	ofK, ofV := [6]int{0, a.keys * a.d, 0, 0, a.d, 0}, [6]int{0, a.keys * a.dv, 0, 0, a.dv, 0}
 	problem := []int{rows, a.s, a.keys, a.d, a.dv, a.heads, a.groups, tiles, 1, a.heads * rows, 0, 0, 0, a.keys - a.s, 1 << 40, 0}
+	if a.left > 0 {
+		problem[len(problem)-2] = a.left
+	}
 	problem = append(append(append(problem, ofK[:]...), ofV[:]...), make([]int, 18)...)
 	for _, v := range problem {
 		args = binary.LittleEndian.AppendUint64(args, uint64(v))
@@ -195,6 +214,11 @@ func (a *attention) run(t *testing.T, name string, results ...int) (list [][]flo
 		list = append(list, values)
 	}
 	return list
+}
+
+// outMap describes result number i: a plane of rows for each head.
+func (a *attention) outMap(i, size, rows int) []byte {
+	return ptx.SimMap(uint64(i+1)<<32, 2, [3]int{size, rows, a.heads}, [2]int{2 * size, 2 * size * rows}, [3]int{64, 16, 1})
 }
 
 // operand is the bytes of a slice, and the size of an element, 0 for none.

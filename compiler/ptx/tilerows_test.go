@@ -128,7 +128,7 @@ func checkRows(t *testing.T, text string, c map[string]int64) {
 	for r := range n {
 		for q := range n {
 			want := int32(0)
-			if q <= r {
+			if q <= r && q >= r-8 {
 				want = int32(product[r*n+q]-rows[n+r]+cols[q]) * 16
 			}
 			require.Equal(t, want, int32(binary.LittleEndian.Uint32(a.buffers[0][4*(q*n+r):])), "row %d, column %d", r, q)

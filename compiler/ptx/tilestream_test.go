@@ -17,7 +17,7 @@ import (
 
 // stream is a launch of conformance's kernel TileStream.
 type stream struct {
-	both         int64
+	both, turns  int64
 	tileN, warps int64
 	stages       int64
 	m, n, k, d   int
@@ -35,6 +35,8 @@ func TestTileStream(t *testing.T) {
 		{both: 1, tileN: 64, warps: 8, stages: 2, m: 150, n: 330, k: 104, d: 104},
 		{both: 1, tileN: 64, warps: 4, stages: 1, m: 64, n: 200, k: 128, d: 128},
 		{both: 1, tileN: 64, warps: 4, stages: 3, m: 64, n: 0, k: 64, d: 64},
+		{turns: 1, tileN: 64, warps: 8, stages: 2, m: 150, n: 600, k: 104, d: 72},
+		{turns: 1, tileN: 64, warps: 4, stages: 2, m: 64, n: 200, k: 64, d: 64},
 	} {
 		t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) {
 			t.Parallel()
@@ -50,7 +52,7 @@ func wide(n int) int64 { return int64(n+63) / 64 * 64 }
 
 func (s *stream) text(t *testing.T) string {
 	req := front.Request{Pkg: "github.com/gokiln/kiln/tests/conformance/kernels", Func: "TileStream", TypeArgs: []string{"dsl.BF16", "float32"},
-		Consts: map[string]int64{"both": s.both, "wide": wide(s.k)}}
+		Consts: map[string]int64{"both": s.both, "turns": s.turns, "wide": wide(s.k)}}
 	for field, v := range map[string]int64{"M": 16 * s.warps, "N": s.tileN, "K": 64, "Down": s.warps, "Across": 1, "Stages": s.stages, "Chunk": 8,
 		"A": 0, "B": 0, "Bulk": 1, "Cluster": 1, "OutSize": 0, "Promote": 0, "AVec": 1, "BVec": 1} {
 		req.Consts["cfg."+field], req.Consts["then."+field] = v, v

@@ -62,13 +62,11 @@ func across[T dsl.Number](f Factor[T], n int) Factor[T] {
 // chainBothBulk is [ChainBoth] by bulk copies and warpgroup instructions.
 func chainBothBulk[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two dsl.ConstBool, b Both[T], n int, tiles func(i int) (b, b2 Factor[T], n int), columns func(i, c int) (x, y C), start func(i int, ofColumns, sums2 []C), f func(i int, ofColumns, sums []C), g func(i int, ofColumns, sums, sums2 []C), done func(sums, sums2 []C)) {
 	l := links[T]{
-		xs:    dsl.SharedSlice[T](t, of.M*c.N),
-		as:    dsl.SharedSlice[T](t, of.M*c2.N),
-		bs:    dsl.SharedSlice[T](t, of.Stages*of.N*c.N),
-		ds:    dsl.SharedSlice[T](t, of.Stages*of.N*c2.N),
-		there: dsl.Shared[dsl.MBarrier](t),
-		fullB: dsl.Shared[[maxTiles]dsl.MBarrier](t),
-		freeB: dsl.Shared[[maxTiles]dsl.MBarrier](t),
+		xs:       dsl.SharedSlice[T](t, of.M*c.N),
+		as:       dsl.SharedSlice[T](t, of.M*c2.N),
+		bs:       dsl.SharedSlice[T](t, of.Stages*of.N*c.N),
+		ds:       dsl.SharedSlice[T](t, of.Stages*of.N*c2.N),
+		barriers: dsl.Shared[barriers](t),
 	}
 	numbers := dsl.SharedSlice[C](t, 2*of.Stages*of.N) // of the columns of tiles
 	if t.ThreadX() == 0 {
@@ -100,8 +98,8 @@ func chainBothBulk[T, C dsl.Number](t dsl.Thread, of, c, c2 *Config, two dsl.Con
 		}
 		if t.ThreadX() == int(of.Threads(t)) {
 			l.there.ArriveExpect(int(of.M*(c.N+c2.N)/of.K) * panel * chunkBytes)
-			copyTile(t, l.xs, 0, &b.A, of.M, c.N, l.there, of)
-			copyTile(t, l.as, 0, &b.A2, of.M, c2.N, l.there, of)
+			copyTile(t, l.xs, 0, &b.A, of.M, c.N, &l.there, of)
+			copyTile(t, l.as, 0, &b.A2, of.M, c2.N, &l.there, of)
 			for i := range n {
 				b1, b2, _ := tiles(i)
 				l.freeB[l.at].Wait(t, l.parity^1)

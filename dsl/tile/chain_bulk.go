@@ -14,11 +14,11 @@ import "github.com/gokiln/kiln/dsl"
 // With bulk copies (of.Bulk) a stays in shared memory, one warp of the block copies of.Stages tiles of
 // b and d ahead, boxes of of.N rows by 128 bytes (d's rows are those along k), and the first
 // product of a tile is under way while the second one of the tile before is (FlashAttention-3: Shah et
-// al., 2024). The other functions contain no barrier of the block then, and what is beyond the edge of a
-// tensor is zeros.
-func Chain[T, C dsl.Number](t dsl.Thread, of, c *Config, wide dsl.ConstInt, a Factor[T], k, begin, end int, mad func(a, b, c C) C, skip func(at int) bool, tiles func(at int) (b, d Factor[T], n int), f func(at int, scores []C), rescale, done func(sums []C)) {
+// al., 2024). If turns is true, two warpgroups take turns: one begins products while the other is in f. The
+// other functions contain no barrier of the block then, and what is beyond the edge of a tensor is zeros.
+func Chain[T, C dsl.Number](t dsl.Thread, of, c *Config, wide dsl.ConstInt, turns dsl.ConstBool, a Factor[T], k, begin, end int, mad func(a, b, c C) C, skip func(at int) bool, tiles func(at int) (b, d Factor[T], n int), f func(at int, scores []C), rescale, done func(sums []C)) {
 	if chains[T, C](t, of, c) {
-		chainBulk(t, of, c, wide, a, begin, end, skip, tiles, f, rescale, done)
+		chainBulk(t, of, c, wide, turns, a, begin, end, skip, tiles, f, rescale, done)
 		return
 	}
 	sums := dsl.LocalSlice[C](c.Sums(t))
@@ -36,8 +36,9 @@ func Chain[T, C dsl.Number](t dsl.Thread, of, c *Config, wide dsl.ConstInt, a Fa
 	done(sums)
 }
 
-// ChainBytes is what the barriers of a [Chain] with bulk copies take in shared memory.
-const ChainBytes = (4*maxTiles + 1) * 8
+// ChainBytes is what the barriers of a [Chain] with bulk copies take in shared memory, so that objects
+// behind them begin at a multiple of that, too.
+const ChainBytes = 1024
 
 // maxTiles is how many tiles of b and d shared memory holds at most.
 const maxTiles = 8
@@ -50,11 +51,19 @@ func chains[T, C dsl.Number](t dsl.Thread, of, c *Config) bool {
 
 // links are the tiles of a [Chain] in shared memory, each full or free.
 type links[T dsl.Number] struct {
-	xs, bs, ds                 []T
-	as                         []T           // the second factor that stays, of [ChainBoth]
-	there                      *dsl.MBarrier // a is
-	fullB, freeB, fullD, freeD *[maxTiles]dsl.MBarrier
-	at, parity                 int // of the next tile
+	xs, bs, ds []T
+	as         []T // the second factor that stays, of [ChainBoth]
+	*barriers
+	at, parity int // of the next tile
+	turn       int // the parity of the next turn
+}
+
+// barriers are those of a [Chain].
+type barriers struct {
+	there                      dsl.MBarrier // a is
+	fullB, freeB, fullD, freeD [maxTiles]dsl.MBarrier
+	turns                      [2 * warpgroup]dsl.MBarrier // of the warps of two warpgroups
+	_                          [ChainBytes/8 - 1 - 4*maxTiles - 2*warpgroup]dsl.MBarrier
 }
 
 // next goes on to the next tile.
@@ -65,16 +74,12 @@ func (l *links[T]) next(of *Config) {
 }
 
 // chainBulk is [Chain] by bulk copies and warpgroup instructions.
-func chainBulk[T, C dsl.Number](t dsl.Thread, of, c *Config, wide dsl.ConstInt, a Factor[T], begin, end int, skip func(at int) bool, tiles func(at int) (b, d Factor[T], n int), f func(at int, scores []C), rescale, done func(sums []C)) {
+func chainBulk[T, C dsl.Number](t dsl.Thread, of, c *Config, wide dsl.ConstInt, turns dsl.ConstBool, a Factor[T], begin, end int, skip func(at int) bool, tiles func(at int) (b, d Factor[T], n int), f func(at int, scores []C), rescale, done func(sums []C)) {
 	l := links[T]{
-		xs:    dsl.SharedSlice[T](t, of.M*wide),
-		bs:    dsl.SharedSlice[T](t, of.Stages*of.N*wide),
-		ds:    dsl.SharedSlice[T](t, of.Stages*of.N*c.N),
-		there: dsl.Shared[dsl.MBarrier](t),
-		fullB: dsl.Shared[[maxTiles]dsl.MBarrier](t),
-		freeB: dsl.Shared[[maxTiles]dsl.MBarrier](t),
-		fullD: dsl.Shared[[maxTiles]dsl.MBarrier](t),
-		freeD: dsl.Shared[[maxTiles]dsl.MBarrier](t),
+		xs:       dsl.SharedSlice[T](t, of.M*wide),
+		bs:       dsl.SharedSlice[T](t, of.Stages*of.N*wide),
+		ds:       dsl.SharedSlice[T](t, of.Stages*of.N*c.N),
+		barriers: dsl.Shared[barriers](t),
 	}
 	if t.ThreadX() == 0 {
 		l.there.Init(1)
@@ -84,6 +89,9 @@ func chainBulk[T, C dsl.Number](t dsl.Thread, of, c *Config, wide dsl.ConstInt, 
 			l.freeB[s].Init(int(of.Down) / warpgroup)
 			l.freeD[s].Init(int(of.Down) / warpgroup)
 		}
+		for i := range 2 * warpgroup {
+			l.turns[i].Init(1)
+		}
 		dsl.AsyncFence()
 	}
 	t.Sync()
@@ -92,7 +100,7 @@ func chainBulk[T, C dsl.Number](t dsl.Thread, of, c *Config, wide dsl.ConstInt, 
 			dsl.MoreRegisters(t, of.registers())
 		}
 		sums := dsl.LocalSlice[C](c.Sums(t))
-		multiplyChain(t, &l, sums, of, c, wide, begin, end, skip, f, rescale)
+		multiplyChain(t, &l, sums, of, c, wide, bool(turns) && of.Down == 2*warpgroup, begin, end, skip, f, rescale)
 		done(sums)
 	} else {
 		if of.Down > warpgroup {
@@ -107,7 +115,7 @@ func chainBulk[T, C dsl.Number](t dsl.Thread, of, c *Config, wide dsl.ConstInt, 
 // fillChain copies a, and then the tiles of b and d, each as soon as its memory is free.
 func fillChain[T dsl.Number](t dsl.Thread, l *links[T], of, c *Config, wide dsl.ConstInt, a Factor[T], begin, end int, skip func(at int) bool, tiles func(at int) (b, d Factor[T], n int)) {
 	l.there.ArriveExpect(int(of.M*wide/of.K) * panel * chunkBytes)
-	copyTile(t, l.xs, 0, &a, of.M, wide, l.there, of)
+	copyTile(t, l.xs, 0, &a, of.M, wide, &l.there, of)
 	for at := begin; at < end; at += int(of.N) {
 		if skip(at) {
 			continue
@@ -125,7 +133,7 @@ func fillChain[T dsl.Number](t dsl.Thread, l *links[T], of, c *Config, wide dsl.
 
 // multiplyChain adds the second products of all tiles to the sums. Between the tiles the first product
 // of one and the second of the one before are under way, and while that one is, f works.
-func multiplyChain[T, C dsl.Number](t dsl.Thread, l *links[T], sums []C, of, c *Config, wide dsl.ConstInt, begin, end int, skip func(at int) bool, f func(at int, scores []C), rescale func(sums []C)) {
+func multiplyChain[T, C dsl.Number](t dsl.Thread, l *links[T], sums []C, of, c *Config, wide dsl.ConstInt, turns bool, begin, end int, skip func(at int) bool, f func(at int, scores []C), rescale func(sums []C)) {
 	next := func(at int) int {
 		for at < end && skip(at) {
 			at += int(of.N)
@@ -139,7 +147,9 @@ func multiplyChain[T, C dsl.Number](t dsl.Thread, l *links[T], sums []C, of, c *
 	a := dsl.LocalSlice[T](of.N / dsl.MatrixShape[T, C](t, dsl.MatrixK) * dsl.MatrixShape[T, C](t, dsl.MatrixLenA))
 	scores := dsl.LocalSlice[C](of.Sums(t))
 	l.there.Wait(t, 0)
+	l.await(t, turns)
 	firstProduct(t, l, scores, of, wide)
+	l.pass(t, turns)
 	dsl.WarpgroupWait(t, 0)
 	release(t, &l.freeB[l.at])
 	f(at, scores)
@@ -148,9 +158,11 @@ func multiplyChain[T, C dsl.Number](t dsl.Thread, l *links[T], sums []C, of, c *
 	last, parity := l.at, l.parity
 	l.next(of)
 	for at = next(at + int(of.N)); at < end; {
+		l.await(t, turns)
 		firstProduct(t, l, scores, of, wide)
 		l.fullD[last].Wait(t, parity)
 		secondProduct(t, l, sums, a, last, of, c)
+		l.pass(t, turns)
 		dsl.WarpgroupWait(t, 1)
 		release(t, &l.freeB[l.at])
 		f(at, scores)
@@ -171,6 +183,24 @@ func multiplyChain[T, C dsl.Number](t dsl.Thread, l *links[T], sums []C, of, c *
 	l.fullD[last].Wait(t, parity)
 	secondProduct(t, l, sums, a, last, of, c)
 	dsl.WarpgroupWait(t, 0)
+}
+
+// await waits until it is the warp's turn to multiply. Warps of the first warpgroup begin.
+func (l *links[T]) await(t dsl.Thread, turns bool) {
+	if turns {
+		w := t.Warp()
+		l.turns[w].Wait(t, l.turn^(1-w/warpgroup))
+	}
+}
+
+// pass says that it is the turn of the warp of the other warpgroup that has the same tensor core.
+func (l *links[T]) pass(t dsl.Thread, turns bool) {
+	if turns {
+		if t.Lane() == 0 {
+			l.turns[t.Warp()^warpgroup].Arrive()
+		}
+		l.turn ^= 1
+	}
 }
 
 // firstProduct waits for the next tile of b and begins to multiply a with it.

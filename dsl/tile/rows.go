@@ -207,3 +207,57 @@ func MapRows[T, C, R dsl.Number](t dsl.Thread, _ []T, sums []C, rows []R, c *Con
 func MapColumns[T, C, R dsl.Number](t dsl.Thread, _ []T, sums []C, columns []R, c *Config, f func(row, col int, v C, ofColumn R) C) {
 	eachSum[T, C](t, c, func(row, col, i, _, q int) { sums[i] = f(row, col, sums[i], columns[q]) })
 }
+
+// KeepBefore replaces the sums of each row by v from a column on: ends has it for each of the [Rows] that
+// the thread has. It is a mask that takes a comparison and a selection for a sum. The slice of factors
+// says what type they have, and is not read.
+func KeepBefore[T, C dsl.Number](t dsl.Thread, _ []T, sums []C, ends []int32, c *Config, v C) {
+	from := dsl.LocalSlice[int32](Rows[T, C](t, c))
+	ownColumns[T, C](t, from, ends, c)
+	eachOffset[T, C](t, c, func(i, r, offset int) {
+		x := sums[i]
+		if int32(offset) >= from[r] {
+			x = v
+		}
+		sums[i] = x
+	})
+}
+
+// KeepFrom is [KeepBefore] for the sums in front of a column.
+func KeepFrom[T, C dsl.Number](t dsl.Thread, _ []T, sums []C, begins []int32, c *Config, v C) {
+	from := dsl.LocalSlice[int32](Rows[T, C](t, c))
+	ownColumns[T, C](t, from, begins, c)
+	eachOffset[T, C](t, c, func(i, r, offset int) {
+		x := sums[i]
+		if int32(offset) < from[r] {
+			x = v
+		}
+		sums[i] = x
+	})
+}
+
+// ownColumns stores columns of the tile, one for each row, less the first one that the thread has.
+func ownColumns[T, C dsl.Number](t dsl.Thread, own, columns []int32, c *Config) {
+	_, first := c.part(t)
+	if dsl.MatrixShape[T, C](t, dsl.MatrixN) > 0 {
+		first += dsl.MatrixCol[T](t, dsl.MatrixC, 0)
+	} else {
+		first += t.Lane()
+	}
+	for r := range int(Rows[T, C](t, c)) {
+		own[r] = columns[r] - int32(first)
+	}
+}
+
+// eachOffset calls f for all sums of the thread: which of its sums and rows each is, and how many columns
+// it is behind the first one of the thread.
+func eachOffset[T, C dsl.Number](t dsl.Thread, c *Config, f func(i, r, offset int)) {
+	n, length, run := int(dsl.MatrixShape[T, C](t, dsl.MatrixN)), int(dsl.MatrixShape[T, C](t, dsl.MatrixLenC)), int(dsl.MatrixShape[T, C](t, dsl.MatrixRunC))
+	if n == 0 {
+		eachSum[T, C](t, c, func(_, _, i, r, q int) { f(i, r, q*t.WarpSize()) })
+		return
+	}
+	eachSum[T, C](t, c, func(_, _, i, r, q int) {
+		f(i, r, q/run*n+dsl.MatrixCol[T](t, dsl.MatrixC, i%length%run)-dsl.MatrixCol[T](t, dsl.MatrixC, 0))
+	})
+}

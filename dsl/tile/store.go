@@ -6,6 +6,9 @@ import "github.com/gokiln/kiln/dsl"
 // is copied to global memory.
 const storeBuffers = 2
 
+// storeRows is how many rows a warp multiplies by warpgroup instructions.
+const storeRows = 16
+
 // Store stores what f makes of the sums of the tile at (row, col) in plane of the tensor that m
 // describes, of which a row is a multiple of 16 bytes, and a box 128 bytes of as many rows as a warp
 // multiplies. f gets two neighbouring
@@ -18,6 +21,11 @@ func Store[O, T, C dsl.Number](t dsl.Thread, _ []O, _ []T, sums []C, m dsl.Tenso
 			dsl.StoreTensorAsync(t, buffers, at, m, q, r, plane)
 		}
 	})
+}
+
+// StoreElements is how many elements of the result [Store] has in shared memory.
+func (c *Config) StoreElements() int {
+	return int(c.Warps()) * storeBuffers * storeRows * int(c.boxColumns())
 }
 
 // StoreGated is [Store] for a product with two factors B, see [EachGated].

@@ -228,6 +228,19 @@ func (p *Problem) backward(s *runtime.Stream, kernel *ops.Generic, g *Gradients,
 	warp := ops.DeviceInfo(s.Device()).WarpSize
 	grid := runtime.Grid{Blocks: runtime.Dim3{X: blocks}, Threads: runtime.Dim3{X: int(w.Down*w.Across) * warp}}
 	args := []any{m[0], m[1], m[2], m[3]}
+	for _, r := range results {
+		w.Boxes = w.Boxes && aligned16(r)
+	}
+	for _, r := range results {
+		var to dsl.TensorMap
+		if w.Boxes {
+			var err error
+			if to, err = outMap(s.Device(), r, n); err != nil {
+				return err
+			}
+		}
+		args = append(args, to)
+	}
 	if w.Bulk {
 		grid.Threads.X += warpgroup * warp // which copy
 		problem.K.Plane, problem.V.Plane = planesOf(p.K), planesOf(p.V)

@@ -27,8 +27,10 @@ func (p *Problem) bulk(dev *runtime.Device, info *runtime.Info, w kernels.Forwar
 	if max(w.Wide, w.DV) > 128 {
 		w.N = 64
 	}
+	w.Turns, w.Boxes = true, true
 	if n.groups*n.s <= leastRows { // as in decoding, where memory is what takes the time
 		w.M, w.N, w.Down, w.Stages = leastRows, 64, 4, 6
+		w.Boxes = false
 	}
 	for w.Shared()*p.Q.DType.Size()+tile.ChainBytes > info.SharedPerBlock {
 		if w.Stages--; w.Stages < 2 {
@@ -38,6 +40,19 @@ func (p *Problem) bulk(dev *runtime.Device, info *runtime.Info, w kernels.Forwar
 	m, err := p.tensorMaps(dev, nil, int(w.M), int(w.N))
 	return w, m, err == nil
 }
+
+// outMap describes a result: planes of so many rows, of which a warpgroup instruction has 16 for a warp.
+func outMap(dev *runtime.Device, out ops.View, rows int) (dsl.TensorMap, error) {
+	shape, size := out.Layout.Shape(), out.DType.Size()
+	n := shape[len(shape)-1]
+	return ops.TensorMap(dev, runtime.TensorMap{
+		Addr: out.Addr(), Elem: size, Sizes: [3]int{n, rows, out.Layout.Count() / (rows * n)},
+		Strides: [2]int{n * size, n * rows * size}, Box: [3]int{tile.RowBytes / size, 16, 1},
+	})
+}
+
+// aligned16 reports whether a result begins where a tensor map may.
+func aligned16(v ops.View) dsl.ConstBool { return v.Addr()%16 == 0 }
 
 // leastRows is how many rows a warpgroup has.
 const leastRows = 64
@@ -66,7 +81,7 @@ func (p *Problem) bulkBackward(dev *runtime.Device, info *runtime.Info, table bu
 	for _, row := range table.list {
 		w = kernels.Tiles{
 			M: row.m, N: row.n, D: columns(p.K.Layout.Shape()[3], wide), DV: columns(p.V.Layout.Shape()[3], wide),
-			Down: row.down, Across: row.across, Stages: 2, Chunk: dsl.ConstInt(16 / size), Vec: true, Bulk: true, Raw: p.raw(),
+			Down: row.down, Across: row.across, Stages: 2, Chunk: dsl.ConstInt(16 / size), Vec: true, Bulk: true, Boxes: true, Raw: p.raw(),
 		}
 		if int(max(w.D, w.DV)) > row.size || w.Shared(true)*size+tile.ChainBytes > info.SharedPerBlock {
 			continue

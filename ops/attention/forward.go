@@ -108,6 +108,11 @@ func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 	}
 	problem.Splits = splits(&info, blocks, attended(&problem, &f, int(w.M)), p.Q.DType.Size(), &w)
 	f.Split = problem.Splits > 1
+	if w.Boxes = w.Boxes && !f.Split && aligned16(out); w.Boxes {
+		if maps[1], err = outMap(s.Device(), out, problem.Rows); err != nil {
+			return err
+		}
+	}
 	numbers, err := upload(s, table)
 	if err != nil {
 		return err
@@ -128,7 +133,7 @@ func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 			header(bias), header(p.Slopes), header(p.Sinks), {Buf: numbers.Buf, Len: len(table)},
 		}
 		scale, limit, lowest := p.numbers(sum)
-		return forward.Launch(s, ops.TypeArgs{T: d}, g, maps[0], maps[2], maps[3],
+		return forward.Launch(s, ops.TypeArgs{T: d}, g, maps[0], maps[1], maps[2], maps[3],
 			ops.SliceArg(d, &hs[0]), ops.SliceArg(sum, &hs[1]), ops.SliceArg(sum, &hs[2]),
 			ops.SliceArg(d, &hs[3]), ops.SliceArg(d, &hs[4]), ops.SliceArg(d, &hs[5]),
 			ops.SliceArg(dtype.U8, &hs[6]), ops.SliceArg(dtype.U8, &hs[7]),

@@ -15,6 +15,7 @@ type Tiles struct {
 	Chunk        dsl.ConstInt  // elements in 16 bytes
 	Vec          dsl.ConstBool // rows of factors are whole chunks, and aligned
 	Bulk         dsl.ConstBool // factors have tensor maps, for devices with warpgroup instructions
+	Boxes        dsl.ConstBool // results are stored by tensor maps, if Bulk
 	Raw          dsl.ConstBool // as [ForwardTiles] have it
 }
 
@@ -28,6 +29,7 @@ func (w *Tiles) scores() tile.Config {
 func (w *Tiles) gradient(n dsl.ConstInt) tile.Config {
 	c := w.scores()
 	c.N, c.K, c.B = n, min(c.K, w.N), tile.AcrossK
+	c.OutSize = 16 / w.Chunk
 	return c
 }
 
@@ -36,7 +38,11 @@ func (w *Tiles) gradient(n dsl.ConstInt) tile.Config {
 func (w *Tiles) Shared(inLanes bool) int {
 	c, ofK, ofV := w.scores(), w.gradient(w.D), w.gradient(w.DV)
 	if w.Bulk {
-		return int((c.M+c.Stages*c.N)*(w.D+w.DV) + 2*2*c.Stages*c.N) // two float32 of each column
+		n := int((c.M+c.Stages*c.N)*(w.D+w.DV) + 2*2*c.Stages*c.N) // two float32 of each column
+		if w.Boxes {
+			n += ofK.StoreElements() + ofV.StoreElements()
+		}
+		return n
 	}
 	n := c.Shared() + int(ofK.Stages*ofK.K*ofK.N)
 	if ofV.N != ofK.N {
@@ -138,22 +144,21 @@ func finite[C dsl.Real](log, lowest C) C {
 // −delta. lowest is −∞.
 //
 //kiln:kernel
-//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=false f.Split=false f.Ragged=false f.Packed=false f.Page=0 f.Score=false f.Seen=0 f.Mask=1,2 w.M=16 w.N=32 w.D=32 w.DV=32 w.Down=1 w.Across=1 w.Stages=2 w.Chunk=2 w.Vec=true w.Bulk=false w.Raw=true
-func BackwardQueries[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap, vMap dsl.TensorMap, dq, grad []T, logs, deltas []C, q, k, v []T, bits []uint8, bias, slopes []C, p Problem, scale, limit, lowest C, f Features, w Tiles) {
+//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=false f.Split=false f.Ragged=false f.Packed=false f.Page=0 f.Score=false f.Seen=0 f.Mask=1,2 w.M=16 w.N=32 w.D=32 w.DV=32 w.Down=1 w.Across=1 w.Stages=2 w.Chunk=2 w.Vec=true w.Bulk=false w.Boxes=false w.Raw=true
+func BackwardQueries[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap, vMap, dqMap dsl.TensorMap, dq, grad []T, logs, deltas []C, q, k, v []T, bits []uint8, bias, slopes []C, p Problem, scale, limit, lowest C, f Features, w Tiles) {
 	cfg, then, ofV := w.scores(), w.gradient(w.D), w.gradient(w.DV)
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	mad := func(a, b, c C) C { return dsl.FMA(a, b, c) }
-	plane, row := t.BlockX()/p.Tiles, t.BlockX()%p.Tiles*int(cfg.M)
-	if f.Bounded {
-		row = (p.Tiles-1)*int(cfg.M) - row // as in [Problem.place]
-	}
-	batch, head := plane/p.Heads, plane%p.Heads
+	plane, row := p.turn(t.BlockX(), f.Bounded)
+	row *= int(cfg.M)
+	batch := divide(plane, p.Heads)
+	head := plane - batch*p.Heads
 	rows := tile.Rows[T, C](t, &cfg)
 	logOf, deltaOf, slope := dsl.LocalSlice[C](rows), dsl.LocalSlice[C](rows), dsl.LocalSlice[C](rows)
-	at, index, masks := dsl.LocalSlice[int32](rows), dsl.LocalSlice[int32](rows), dsl.LocalSlice[int](rows)
+	at, index, edge, masks := dsl.LocalSlice[int32](rows), dsl.LocalSlice[int32](rows), dsl.LocalSlice[int32](rows), dsl.LocalSlice[int](rows)
 	tile.EachRow(t, q, logOf, &cfg, func(r, i int, _ bool) {
 		r = min(row+r, p.Rows-1)
-		group, query := r/p.S, r%p.S
+		group, query := p.query(r, false)
 		index[i], at[i] = int32(i), int32(query+p.Off)
 		logOf[i], deltaOf[i] = finite(logs[plane*p.Rows+r], lowest), deltas[plane*p.Rows+r]
 		if f.ALiBi {
@@ -174,8 +179,9 @@ func BackwardQueries[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap
 	keys, values := batch*p.K.Batch+head*p.K.Head, batch*p.V.Batch+head*p.V.Head
 	weighed := func(i int, scores []C) { // replaces scores by probabilities
 		key := begin + i*int(cfg.N)
-		if bool(w.Raw) && key+int(cfg.N) <= end && (!bool(f.Bounded) || key+int(cfg.N)-1 <= low+p.Right && key >= high-p.Left) {
+		if w.Raw {
 			tile.MapRows(t, q, scores, logOf, &cfg, func(_, _ int, s, log C) C { return power(dsl.FMA(s, scale*log2e, -log*log2e)) })
+			keepNear(t, q, scores, edge, &cfg, 0, key, end, low, high, &p, &f, func(i int) int { return int(at[i]) })
 			return
 		}
 		tile.MapRows(t, q, scores, index, &cfg, func(_, c int, s C, i int32) C {
@@ -203,7 +209,7 @@ func BackwardQueries[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap
 		}
 		multiplyEach(ds, scores, cfg.Sums(t))
 	}, func(sums, _ []C) {
-		storeScaled(t, dq, q, sums, first*p.D, p.Rows-row, p.D, scale, &then)
+		storeScaled(t, dq, dqMap, q, sums, plane, row, p.Rows, p.D, scale, &then, w.Boxes)
 	})
 }
 
@@ -214,13 +220,15 @@ func BackwardQueries[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap
 // are tiles of keys here.
 //
 //kiln:kernel
-//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=false f.Split=false f.Ragged=false f.Packed=false f.Page=0 f.Score=false f.Seen=0 f.Mask=1,2 w.M=16 w.N=32 w.D=32 w.DV=32 w.Down=1 w.Across=1 w.Stages=2 w.Chunk=2 w.Vec=true w.Bulk=false w.Raw=true
-func BackwardKeys[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap, vMap dsl.TensorMap, dk, dv, grad []T, logs, deltas []C, q, k, v []T, bits []uint8, bias, slopes []C, p Problem, scale, limit, lowest C, f Features, w Tiles) {
+//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=false f.Split=false f.Ragged=false f.Packed=false f.Page=0 f.Score=false f.Seen=0 f.Mask=1,2 w.M=16 w.N=32 w.D=32 w.DV=32 w.Down=1 w.Across=1 w.Stages=2 w.Chunk=2 w.Vec=true w.Bulk=false w.Boxes=false w.Raw=true
+func BackwardKeys[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap, vMap, dkMap, dvMap dsl.TensorMap, dk, dv, grad []T, logs, deltas []C, q, k, v []T, bits []uint8, bias, slopes []C, p Problem, scale, limit, lowest C, f Features, w Tiles) {
 	cfg, ofK, ofV := w.scores(), w.gradient(w.D), w.gradient(w.DV)
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	mad := func(a, b, c C) C { return dsl.FMA(a, b, c) }
-	plane, key := t.BlockX()/p.Tiles, t.BlockX()%p.Tiles*int(cfg.M)
-	batch, head := plane/p.Heads, plane%p.Heads
+	plane, key := p.turn(t.BlockX(), false) // more queries may attend to the first keys
+	key *= int(cfg.M)
+	batch := divide(plane, p.Heads)
+	head := plane - batch*p.Heads
 	weight := weigh(bits, bias, &p, scale, limit, f)
 	begin, end := p.queries(key, int(cfg.M), f.Bounded)
 	both := tile.Both[T]{
@@ -229,17 +237,31 @@ func BackwardKeys[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap, v
 		K:  p.D, K2: p.DV,
 	}
 	each := (max(end-begin, 0) + int(cfg.N) - 1) / int(cfg.N) // tiles of the queries of a head
-	at := func(i int) (row, query int) {                      // where a tile begins, among all rows and those of a head
-		query = begin + i%each*int(cfg.N)
-		return plane*p.Rows + i/each*p.S + query, query
+	at := func(i int) (group, query int) {                    // where a tile begins
+		if i >= each {
+			group = divide(i, each)
+		}
+		return group, begin + (i-group*each)*int(cfg.N)
 	}
+	edge := dsl.LocalSlice[int32](tile.Rows[T, C](t, &cfg))
 	weighed := func(i int, logOf, scores []C) { // replaces scores by probabilities
-		_, query := at(i)
-		group, n := i/each, min(end-query, int(cfg.N))
-		if bool(w.Raw) && n == int(cfg.N) && (!bool(f.Bounded) || key+int(cfg.M)-1 <= query+p.Off+p.Right && key >= query+n-1+p.Off-p.Left) {
+		group, query := at(i)
+		n := min(end-query, int(cfg.N))
+		if w.Raw {
 			tile.MapColumns(t, q, scores, logOf, &cfg, func(_, _ int, s, log C) C {
 				return power(dsl.FMA(s, scale*log2e, -log*log2e))
 			})
+			first := query + p.Off
+			if n < int(cfg.N) || bool(f.Bounded) && key < first+n-1-p.Left {
+				tile.EachRow(t, q, scores, &cfg, func(r, i int, _ bool) {
+					edge[i] = inTile(min(n, key+r-first+p.Left+1), cfg.N)
+				})
+				tile.KeepBefore(t, q, scores, edge, &cfg, 0)
+			}
+			if bool(f.Bounded) && key+int(cfg.M)-1 > first+p.Right {
+				tile.EachRow(t, q, scores, &cfg, func(r, i int, _ bool) { edge[i] = inTile(key+r-first-p.Right, cfg.N) })
+				tile.KeepFrom(t, q, scores, edge, &cfg, 0)
+			}
 			return
 		}
 		var slope C
@@ -255,17 +277,19 @@ func BackwardKeys[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap, v
 			return weight.probability(s, r-(query+c+p.Off), mask+(query+c)*p.Mask.Row+r*p.Mask.Key, slope, log)
 		})
 	}
-	tile.ChainBoth(t, &cfg, &ofK, &ofV, true, both, each*(p.Rows/p.S), mad, func(i int) (b, b2 tile.Factor[T], n int) {
-		row, query := at(i)
+	tile.ChainBoth(t, &cfg, &ofK, &ofV, true, both, each*p.Groups, mad, func(i int) (b, b2 tile.Factor[T], n int) {
+		group, query := at(i)
+		row := plane*p.Rows + group*p.S + query
 		n = min(end-query, int(cfg.N))
 		b = tile.Factor[T]{Mem: q, At: row * p.D, Limit: n, Across: p.D, Along: 1, Map: qMap, Row: row}
 		b2 = tile.Factor[T]{Mem: grad, At: row * p.DV, Limit: n, Across: p.DV, Along: 1, Map: gradMap, Row: row}
 		return b, b2, n
 	}, func(i, c int) (log, delta C) {
-		row, query := at(i)
+		group, query := at(i)
 		if query+c >= end {
 			return 0, 0
 		}
+		row := plane*p.Rows + group*p.S + query
 		return finite(logs[row+c], lowest), -deltas[row+c]
 	}, func(_ int, deltaOf, ds []C) {
 		tile.MapColumns(t, q, ds, deltaOf, &cfg, func(_, _ int, _, delta C) C { return delta })
@@ -288,8 +312,8 @@ func BackwardKeys[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, gradMap, kMap, v
 		}
 		multiplyEach(ds, scores, cfg.Sums(t))
 	}, func(sumsK, sumsV []C) {
-		storeScaled(t, dk, q, sumsK, (plane*p.Keys+key)*p.D, p.Keys-key, p.D, scale, &ofK)
-		storeScaled(t, dv, q, sumsV, (plane*p.Keys+key)*p.DV, p.Keys-key, p.DV, 1, &ofV)
+		storeScaled(t, dk, dkMap, q, sumsK, plane, key, p.Keys, p.D, scale, &ofK, w.Boxes)
+		storeScaled(t, dv, dvMap, q, sumsV, plane, key, p.Keys, p.DV, 1, &ofV, w.Boxes)
 	})
 }
 
@@ -322,13 +346,20 @@ func multiplyEach[C dsl.Real](x, y []C, n dsl.ConstInt) {
 	}
 }
 
-// storeScaled stores the sums of a tile at index at on, as many rows and columns as there are.
-func storeScaled[T dsl.Number, C dsl.Real](t dsl.Thread, out, x []T, sums []C, at, rows, columns int, scale C, c *tile.Config) {
-	tile.EachPair(t, x, sums, c, func(row, col, next int, s, s2 C) {
-		if row >= rows {
+// storeScaled stores the sums of a tile that begins at a row of a plane, times scale: planes have so many
+// rows and columns.
+func storeScaled[T dsl.Number, C dsl.Real](t dsl.Thread, out []T, m dsl.TensorMap, x []T, sums []C, plane, row, rows, columns int, scale C, c *tile.Config, boxes dsl.ConstBool) {
+	if boxes {
+		tile.Store(t, out, x, sums, m, row, 0, plane, c, func(_, _ int, s, s2 C) [2]T {
+			return [2]T{dsl.Convert[T](s * scale), dsl.Convert[T](s2 * scale)}
+		})
+		return
+	}
+	tile.EachPair(t, x, sums, c, func(r, col, next int, s, s2 C) {
+		if r += row; r >= rows {
 			return
 		}
-		to := at + row*columns
+		to := (plane*rows + r) * columns
 		if col < columns {
 			out[to+col] = dsl.Convert[T](s * scale)
 		}

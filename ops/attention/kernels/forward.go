@@ -69,6 +69,8 @@ type ForwardTiles struct {
 	QVec, KVec, VVec dsl.ConstBool // rows of queries, keys and values are whole chunks, and aligned
 	Bulk             dsl.ConstBool // operands have tensor maps, for devices with warpgroup instructions
 	Wide             dsl.ConstInt  // the size of queries and keys rounded up to whole stages, if Bulk
+	Turns            dsl.ConstBool // warpgroups take turns at products, if Bulk and there are two
+	Boxes            dsl.ConstBool // the result is stored by a tensor map, if Bulk
 	Raw              dsl.ConstBool // scores are scaled in the exponent: nothing is added to them, and the scale is positive
 }
 
@@ -81,6 +83,7 @@ func (w *ForwardTiles) scores() tile.Config {
 func (w *ForwardTiles) values() tile.Config {
 	c := w.scores()
 	c.N, c.B, c.AVec, c.BVec = w.DV, tile.AcrossK, true, w.VVec
+	c.OutSize = 16 / w.Chunk
 	return c
 }
 
@@ -88,7 +91,11 @@ func (w *ForwardTiles) values() tile.Config {
 func (w *ForwardTiles) Shared() int {
 	c, then := w.scores(), w.values()
 	if w.Bulk {
-		return int(c.M*w.Wide + c.Stages*c.N*(w.Wide+then.N))
+		n := int(c.M*w.Wide + c.Stages*c.N*(w.Wide+then.N))
+		if w.Boxes {
+			n += then.StoreElements()
+		}
+		return n
 	}
 	return c.Shared() + int(then.Stages*then.K*then.N+c.M*c.N)
 }
@@ -117,8 +124,8 @@ const (
 // 2024); seen says of each tile of rows and keys whether any is not.
 //
 //kiln:kernel
-//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=true f.Split=true f.Ragged=true f.Packed=true f.Page=16 f.Score=true f.Seen=1,2 f.Mask=1,2 w.M=16 w.N=64 w.DV=64 w.Down=1 w.Stages=2 w.Chunk=2 w.QVec=true w.KVec=true w.VVec=true w.Bulk=false w.Wide=0 w.Raw=true
-func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, kMap, vMap dsl.TensorMap, out []T, parts, logs []C, q, k, v []T, bits, seen []uint8, bias, slopes, sinks []C, table []int32, p Problem, scale, limit, lowest C, f Features, w ForwardTiles, score func(score float32, query, key int32) float32, see func(query, key int32) bool) {
+//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=true f.Split=true f.Ragged=true f.Packed=true f.Page=16 f.Score=true f.Seen=1,2 f.Mask=1,2 w.M=16 w.N=64 w.DV=64 w.Down=1 w.Stages=2 w.Chunk=2 w.QVec=true w.KVec=true w.VVec=true w.Bulk=false w.Wide=0 w.Turns=false w.Boxes=false w.Raw=true
+func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, outMap, kMap, vMap dsl.TensorMap, out []T, parts, logs []C, q, k, v []T, bits, seen []uint8, bias, slopes, sinks []C, table []int32, p Problem, scale, limit, lowest C, f Features, w ForwardTiles, score func(score float32, query, key int32) float32, see func(query, key int32) bool) {
 	cfg, then := w.scores(), w.values()
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	mad := func(a, b, c C) C { return dsl.FMA(a, b, c) }
@@ -127,7 +134,7 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, kMap, vMap dsl.Tensor
 	batch, head, row := b.batch, b.head, b.row
 	rows := tile.Rows[T, C](t, &cfg)
 	most, total, top, change := dsl.LocalSlice[C](rows), dsl.LocalSlice[C](rows), dsl.LocalSlice[C](rows), dsl.LocalSlice[C](rows)
-	slope, position, index, masks := dsl.LocalSlice[C](rows), dsl.LocalSlice[int32](rows), dsl.LocalSlice[int32](rows), dsl.LocalSlice[int](rows)
+	slope, edge, position, index, masks := dsl.LocalSlice[C](rows), dsl.LocalSlice[int32](rows), dsl.LocalSlice[int32](rows), dsl.LocalSlice[int32](rows), dsl.LocalSlice[int](rows)
 	tile.EachRow(t, q, total, &cfg, func(r, i int, first bool) {
 		group, query := p.query(min(row+r, p.Rows-1), f.Packed)
 		most[i], index[i], position[i] = lowest, int32(i), int32(query+p.Off)
@@ -172,7 +179,7 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, kMap, vMap dsl.Tensor
 	unit := natural * log2e
 	grown := false // the largest score of some row of the warp, so that sums are scaled
 	skip := func(key int) bool { return f.Seen == SeenByTable && seen[tiles+key/int(cfg.N)] == 0 }
-	tile.Chain(t, &cfg, &then, w.Wide, queries, p.D, begin, end, mad, skip, func(key int) (k, v tile.Factor[T], n int) {
+	tile.Chain(t, &cfg, &then, w.Wide, w.Turns, queries, p.D, begin, end, mad, skip, func(key int) (k, v tile.Factor[T], n int) {
 		k, v = keys, values
 		k.Row, v.Row, k.Limit = key, key, end-key
 		if f.Page > 0 {
@@ -182,19 +189,15 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, kMap, vMap dsl.Tensor
 		}
 		return k, v, min(end-key, int(cfg.N))
 	}, func(key int, scores []C) {
-		inside := key+int(cfg.N) <= end
-		if f.Bounded {
-			inside = inside && key+int(cfg.N)-1 <= low+p.Right && key >= high-p.Left
-		}
-		if !bool(w.Raw) || !inside {
+		if w.Raw {
+			keepNear(t, q, scores, edge, &cfg, lowest, key, end, low, high, &p, &f, func(i int) int { return int(position[i]) })
+		} else {
 			tile.MapRows(t, q, scores, index, &cfg, func(_, c int, s C, i int32) C {
 				c += key
 				if c >= end {
 					return lowest
 				}
-				if !w.Raw {
-					s *= scale
-				}
+				s *= scale
 				if f.Capped {
 					s = limit * dsl.Tanh(s/limit)
 				}
@@ -252,6 +255,12 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, kMap, vMap dsl.Tensor
 			total[i] = inverse(total[i])
 		})
 		tile.MapRows(t, q, sums, total, &then, func(_, _ int, s, inverse C) C { return s * inverse })
+		if w.Boxes {
+			tile.Store(t, out, q, sums, outMap, row, 0, batch*p.Heads+head, &then, func(_, _ int, s, s2 C) [2]T {
+				return [2]T{dsl.Convert[T](s), dsl.Convert[T](s2)}
+			})
+			return
+		}
 		tile.EachPair(t, q, sums, &then, func(r, c, next int, s, s2 C) {
 			if r += row; r < p.Rows {
 				to := (first + r) * p.DV
@@ -265,6 +274,29 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, kMap, vMap dsl.Tensor
 		})
 	})
 }
+
+// keepNear replaces scores of a tile that begins at a key by v, but for those of keys that their query
+// attends to: keys below end, and if Features say Bounded near its position, which at says by row. low and
+// high are the positions of the first and the last query. It takes edge to work in.
+func keepNear[T dsl.Number, C dsl.Real](t dsl.Thread, x []T, scores []C, edge []int32, c *tile.Config, v C, key, end, low, high int, p *Problem, f *Features, at func(i int) int) {
+	if key+int(c.N) > end || bool(f.Bounded) && key+int(c.N)-1 > low+p.Right {
+		tile.EachRow(t, x, scores, c, func(_, i int, _ bool) {
+			last := end - key
+			if f.Bounded {
+				last = min(last, at(i)-key+p.Right+1)
+			}
+			edge[i] = inTile(last, c.N)
+		})
+		tile.KeepBefore(t, x, scores, edge, c, v)
+	}
+	if bool(f.Bounded) && key < high-p.Left {
+		tile.EachRow(t, x, scores, c, func(_, i int, _ bool) { edge[i] = inTile(at(i)-key-p.Left, c.N) })
+		tile.KeepFrom(t, x, scores, edge, c, v)
+	}
+}
+
+// inTile is the nearest column of a tile of n columns, or the one behind the last.
+func inTile(column int, n dsl.ConstInt) int32 { return int32(max(min(column, int(n)), 0)) }
 
 // store stores an element of the result, or of a part of it.
 func store[T dsl.Number, C dsl.Real](out []T, parts []C, at int, x C, split dsl.ConstBool) {

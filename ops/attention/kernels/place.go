@@ -20,6 +20,25 @@ const (
 	SequenceLen
 )
 
+// turn returns the plane and the tile that number at is of. If last is true, the last ones come first:
+// later queries may attend to more keys, and long tiles come before short ones.
+func (p *Problem) turn(at int, last dsl.ConstBool) (plane, tile int) {
+	plane = divide(at, p.Tiles)
+	if tile = at - plane*p.Tiles; last {
+		tile = p.Tiles - 1 - tile
+	}
+	return plane, tile
+}
+
+// divide is a/b of numbers that are not negative: in 32 bits, which takes a fourth of the time, if they
+// have no more.
+func divide(a, b int) int {
+	if uint64(a|b)>>32 == 0 {
+		return int(uint32(a) / uint32(b))
+	}
+	return a / b
+}
+
 // place returns what the block has. Blocks are splits of tiles of planes. If Features say Ragged,
 // the table has four numbers for each batch, from the first one on, and the problem becomes that of
 // the block's batch. If they say Packed, the table has two numbers for each tile of rows of a head,
@@ -27,19 +46,18 @@ const (
 func (p *Problem) place(t dsl.Thread, table []int32, m int, f *Features) (b place) {
 	at := t.BlockX()
 	if f.Split {
-		at, b.split = at/p.Splits, at%p.Splits
+		tile := divide(at, p.Splits)
+		at, b.split = tile, at-tile*p.Splits
 	}
 	if f.Packed {
 		b.head = at % p.Heads
 		n := p.TilesAt + at/p.Heads*2
 		b.batch, b.row = int(table[n]), int(table[n+1])
 	} else {
-		plane, tile := at/p.Tiles, at%p.Tiles
-		if f.Bounded {
-			tile = p.Tiles - 1 - tile // later queries may attend to more keys, and long tiles come first
-		}
+		plane, tile := p.turn(at, f.Bounded)
 		b.row, b.base = tile*m, plane*p.Rows
-		b.batch, b.head = plane/p.Heads, plane%p.Heads
+		b.batch = divide(plane, p.Heads)
+		b.head = plane - b.batch*p.Heads
 	}
 	if f.Ragged {
 		n := b.batch * SequenceLen
@@ -57,9 +75,11 @@ func (p *Problem) place(t dsl.Thread, table []int32, m int, f *Features) (b plac
 // each other, and those of a token if queries are packed.
 func (p *Problem) query(row int, packed dsl.ConstBool) (group, query int) {
 	if packed {
-		return row % p.Groups, row / p.Groups
+		query = divide(row, p.Groups)
+		return row - query*p.Groups, query
 	}
-	return row / p.S, row % p.S
+	group = divide(row, p.S)
+	return group, row - group*p.S
 }
 
 // keysOf is keys for a tile that has queries of heads or of tokens behind each other.
@@ -68,7 +88,7 @@ func (p *Problem) keysOf(row, n int, f *Features) (begin, end int) {
 		return p.keys(row, n, f.Bounded)
 	}
 	last := min(row+n, p.Rows) - 1
-	return p.between(row/p.Groups, last/p.Groups)
+	return p.between(divide(row, p.Groups), divide(last, p.Groups))
 }
 
 // keys returns the first key that a tile of rows can attend to, and the one behind the last.
@@ -77,25 +97,28 @@ func (p *Problem) keys(row, n int, bounded dsl.ConstBool) (begin, end int) {
 		return 0, p.Keys
 	}
 	last := min(row+n, p.Rows) - 1
-	if row/p.S != last/p.S { // of several heads
-		return p.between(0, p.S-1)
-	}
-	return p.between(row%p.S, last%p.S)
+	return p.between(p.ofHeads(row, last))
 }
 
 // span returns the positions of the first and the last query of a tile of rows, or of all queries of
 // heads that it has parts of.
 func (p *Problem) span(row, n int, f *Features) (low, high int) {
 	last := min(row+n, p.Rows) - 1
-	switch {
-	case bool(f.Packed):
-		low, high = row/p.Groups, last/p.Groups
-	case row/p.S != last/p.S:
-		low, high = 0, p.S-1
-	default:
-		low, high = row%p.S, last%p.S
+	if f.Packed {
+		return divide(row, p.Groups) + p.Off, divide(last, p.Groups) + p.Off
 	}
+	low, high = p.ofHeads(row, last)
 	return low + p.Off, high + p.Off
+}
+
+// ofHeads returns the first and the last query of the rows of a plane from one to another, all of a head
+// if they are of several.
+func (p *Problem) ofHeads(row, last int) (low, high int) {
+	before := divide(row, p.S) * p.S
+	if last-before >= p.S {
+		return 0, p.S - 1
+	}
+	return row - before, last - before
 }
 
 // between returns the keys that queries from one to another can attend to.

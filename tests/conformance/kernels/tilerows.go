@@ -8,7 +8,7 @@ import (
 // TileRows reduces a product of n×k by k×n, all of which is in the tile of a block: of the elements
 // on and below the diagonal, rows gets n sums and n maxima of rows, and cols those of columns. out
 // gets the transpose of these elements, converted, less the maximum of the row and with the sum of
-// the column, times 16, and 0 for others.
+// the column, times 16, and 0 for others and those more than 8 columns in front of the diagonal.
 //
 //kiln:kernel
 //kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Bulk=false cfg.Cluster=1 cfg.OutSize=0 cfg.Promote=0 cfg.AVec=true cfg.BVec=true
@@ -31,12 +31,13 @@ func TileRows[T dsl.Number, C dsl.Int | dsl.Uint | dsl.Real](t dsl.Thread, out [
 	})
 	tile.ReduceRows(t, x, sums, rowSums, &cfg, add)
 	tile.ReduceColumns(t, x, sums, colSums, &cfg, add)
-	tile.Map(t, x, sums, &cfg, func(row, col int, v C) C {
-		if !inside(row, col) {
-			return lowest
+	edge := dsl.LocalSlice[int32](tile.Rows[T, C](t, &cfg))
+	tile.EachRow(t, x, sums, &cfg, func(row, i int, _ bool) {
+		if edge[i] = int32(row + 1); row >= n {
+			edge[i] = 0
 		}
-		return v
 	})
+	tile.KeepBefore(t, x, sums, edge, &cfg, lowest)
 	tile.ReduceRows(t, x, sums, rowMax, &cfg, larger)
 	tile.ReduceColumns(t, x, sums, colMax, &cfg, larger)
 	tile.EachRow(t, x, sums, &cfg, func(row, i int, first bool) {
@@ -61,6 +62,8 @@ func TileRows[T dsl.Number, C dsl.Int | dsl.Uint | dsl.Real](t dsl.Thread, out [
 		}
 		return v + sum
 	})
+	tile.EachRow(t, x, sums, &cfg, func(row, i int, _ bool) { edge[i] = int32(row - 8) })
+	tile.KeepFrom(t, x, sums, edge, &cfg, 0)
 	tile.Map(t, x, sums, &cfg, func(_, _ int, v C) C { return v * 16 })
 	tile.EachTransposed(t, out, x, sums, &cfg, func(row, col int, v, v2 int32) {
 		if col < n && row < n {

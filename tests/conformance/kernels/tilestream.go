@@ -11,8 +11,8 @@ import (
 // to d.
 //
 //kiln:kernel
-//kiln:const both=true,false wide=16 cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Bulk=false cfg.Cluster=1 cfg.OutSize=0 cfg.Promote=0 then.M=16 then.N=64 then.K=16 then.Down=1 then.Across=1 then.Stages=2 then.Chunk=2 then.A=0 then.B=1 then.Bulk=false then.Cluster=1 then.OutSize=0 then.Promote=0 cfg.AVec=true cfg.BVec=true then.AVec=true then.BVec=true
-func TileStream[T dsl.Number, C dsl.Real](t dsl.Thread, xMap, yMap, zMap dsl.TensorMap, out []C, x, y, z []T, m, n, k, d int, both dsl.ConstBool, wide dsl.ConstInt, cfg, then tile.Config) {
+//kiln:const both=true,false turns=false wide=16 cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Bulk=false cfg.Cluster=1 cfg.OutSize=0 cfg.Promote=0 then.M=16 then.N=64 then.K=16 then.Down=1 then.Across=1 then.Stages=2 then.Chunk=2 then.A=0 then.B=1 then.Bulk=false then.Cluster=1 then.OutSize=0 then.Promote=0 cfg.AVec=true cfg.BVec=true then.AVec=true then.BVec=true
+func TileStream[T dsl.Number, C dsl.Real](t dsl.Thread, xMap, yMap, zMap dsl.TensorMap, out []C, x, y, z []T, m, n, k, d int, both, turns dsl.ConstBool, wide dsl.ConstInt, cfg, then tile.Config) {
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	mad := func(a, b, c C) C { return a*b + c }
 	row := t.BlockX() * int(cfg.M)
@@ -48,7 +48,7 @@ func TileStream[T dsl.Number, C dsl.Real](t dsl.Thread, xMap, yMap, zMap dsl.Ten
 		})
 		return
 	}
-	tile.Chain(t, &cfg, &then, wide, a, k, 0, n, mad, func(at int) bool { return at/int(cfg.N)%3 == 1 }, func(at int) (b, b2 tile.Factor[T], rows int) {
+	tile.Chain(t, &cfg, &then, wide, turns, a, k, 0, n, mad, func(at int) bool { return at/int(cfg.N)%3 == 1 }, func(at int) (b, b2 tile.Factor[T], rows int) {
 		b, b2 = rowsOf(y, yMap, at, k), rowsOf(z, zMap, at, d)
 		if !cfg.Bulk {
 			b2.Limit, b2.Across, b2.Along = d, 1, d
