@@ -17,6 +17,7 @@ import (
 	"github.com/gokiln/kiln/cmd/kiln/internal/talk"
 	"github.com/gokiln/kiln/models"
 	"github.com/gokiln/kiln/models/generate"
+	"github.com/gokiln/kiln/models/generate/grammar"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/tensor"
 )
@@ -32,6 +33,7 @@ type runFlags struct {
 	raw, interactive      bool
 	think                 bool
 	lookup                int
+	schema, gbnf, pattern string
 }
 
 func runCommand() *cobra.Command {
@@ -63,6 +65,9 @@ func runCommand() *cobra.Command {
 	s.IntVar(&f.context, "context", 0, "look at so many tokens at most; 0 for what the model is made for")
 	s.StringArrayVar(&f.stop, "stop", nil, "a `text` that ends the answer; may be given several times")
 	s.IntVar(&f.lookup, "lookup", 0, "guess so many tokens at once from the text so far")
+	s.StringVar(&f.schema, "schema", "", "a `file` with a JSON schema that answers fit")
+	s.StringVar(&f.gbnf, "grammar", "", "a `file` with a grammar in GBNF that answers follow")
+	s.StringVar(&f.pattern, "regexp", "", "a regular `expression` that answers match")
 	s.BoolVar(&f.think, "think", true, "have the model think first, where its chat template knows that")
 	s.BoolVar(&f.raw, "raw", false, "go on with the text, without the chat template")
 	s.BoolVarP(&f.interactive, "interactive", "i", false, "answer line by line, whatever the input is")
@@ -71,6 +76,10 @@ func runCommand() *cobra.Command {
 
 func runModel(cmd *cobra.Command, f runFlags, args []string) error {
 	o, err := f.options(cmd, args[0])
+	if err != nil {
+		return err
+	}
+	rules, err := f.grammar()
 	if err != nil {
 		return err
 	}
@@ -91,6 +100,13 @@ func runModel(cmd *cobra.Command, f runFlags, args []string) error {
 		Generator: g, Options: o, System: f.system, Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(),
 	}
 	defer t.Close()
+	if rules != nil {
+		v, err := grammar.NewVocabulary(lm.Tokenizer, lm.Config.EOS, lm.Config.VocabSize)
+		if err != nil {
+			return err
+		}
+		t.Constrain = func() generate.Constraint { return rules.Constrain(v) }
+	}
 	if lm.Template != "" && !f.raw {
 		if t.Render, err = chatTemplate(lm, f.thinking(cmd)); err != nil {
 			return fmt.Errorf("%s: %w (-raw does without its chat template)", args[0], err)
@@ -109,8 +125,8 @@ func (f *runFlags) converse(cmd *cobra.Command, t *talk.Talk[*models.Sequence], 
 		ctx = context.Background()
 	}
 	if len(prompt) == 0 {
-		file, ok := in.(*os.File)
-		t.Terminal = ok && isTerminal(file)
+		tty, ok := in.(*os.File)
+		t.Terminal = ok && isTerminal(tty)
 		if t.Terminal || f.interactive {
 			return t.Loop(ctx, in)
 		}
@@ -158,6 +174,45 @@ func (f *runFlags) options(cmd *cobra.Command, model string) (o generate.Options
 		return o, usageError{err}
 	}
 	return o, nil
+}
+
+// grammar is what answers have to follow, or nil.
+func (f *runFlags) grammar() (*grammar.Grammar, error) {
+	type source struct {
+		flag, value string
+		read        func(string) (*grammar.Grammar, error)
+	}
+	var given []source
+	for _, s := range []source{
+		{"schema", f.schema, ofFile(func(text string) (*grammar.Grammar, error) { return grammar.JSONSchema([]byte(text)) })},
+		{"grammar", f.gbnf, ofFile(grammar.GBNF)}, {"regexp", f.pattern, grammar.Regexp},
+	} {
+		if s.value != "" {
+			given = append(given, s)
+		}
+	}
+	if len(given) == 0 {
+		return nil, nil
+	}
+	if len(given) > 1 {
+		return nil, usageError{errors.New("-schema, -grammar and -regexp: want one of them")}
+	}
+	g, err := given[0].read(given[0].value)
+	if err != nil {
+		return nil, fmt.Errorf("-%s: %w", given[0].flag, err)
+	}
+	return g, nil
+}
+
+// ofFile has read get the text of a file.
+func ofFile(read func(text string) (*grammar.Grammar, error)) func(string) (*grammar.Grammar, error) {
+	return func(path string) (*grammar.Grammar, error) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		return read(string(text))
+	}
 }
 
 // thinking is what was asked for, or nil.

@@ -22,6 +22,7 @@ type Talk[S generate.Sequence] struct {
 	System    string                               // the first message, or ""
 	Render    func([]chat.Message) (string, error) // makes a prompt of messages; nil for models without chats
 	Out, Err  io.Writer                            // answers; and rates, mistakes
+	Constrain func() generate.Constraint           // what each answer has to follow; nil for nothing
 	Terminal  bool                                 // a person types: show where
 
 	session  *generate.Session[S]
@@ -122,7 +123,11 @@ func (t *Talk[S]) Answer(ctx context.Context, text string) error {
 	if t.session == nil {
 		t.session = t.Generator.NewSession()
 	}
-	run, err := t.session.Generate(ctx, ids, t.Options)
+	o := t.Options
+	if t.Constrain != nil {
+		o.Constraint = t.Constrain()
+	}
+	run, err := t.session.Generate(ctx, ids, o)
 	if errors.Is(err, generate.ErrContext) {
 		return fmt.Errorf("%w (/reset begins anew)", err)
 	}
