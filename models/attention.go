@@ -26,6 +26,7 @@ type Attention struct {
 	clip        float64
 	slopes      []float64         // of ALiBi
 	options     attention.Options `nn:"-"`
+	pool        *attention.Paged  `nn:"-"` // of all sequences, or nil
 }
 
 // newAttention returns the attention of layer i.
@@ -74,6 +75,9 @@ func (a *Attention) forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor {
 	q = a.rotated(q, b)
 	if a.window > 0 {
 		k = a.rotated(k, b)
+	}
+	if b.paged(i) {
+		return a.O.Forward(a.attendPaged(q, k, v, b, i))
 	}
 	parts := make([]*tensor.Tensor, len(b.list))
 	for n, s := range b.list {
@@ -135,7 +139,10 @@ type keysValues struct {
 // cacheStep is by how many tokens caches grow.
 const cacheStep = 256
 
-func (a *Attention) newState() layerState {
+func (a *Attention) newState(m *LM) layerState {
+	if m.paged && a.window == 0 {
+		return &paged{of: a, lm: m}
+	}
 	if a.window > 0 {
 		return &keysValues{ring: attention.NewRotating(a.window)}
 	}

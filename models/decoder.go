@@ -50,7 +50,7 @@ type Block struct {
 type mixer interface {
 	// forward returns (tokens, features) of (tokens, features) for layer i of a batch.
 	forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor
-	newState() layerState
+	newState(m *LM) layerState
 }
 
 // newDecoder returns a network without weights.

@@ -189,7 +189,43 @@ func TestGolden(t *testing.T) {
 				return
 			}
 			g.check(t, m, 1e-4)
+			if slices.Contains(inPages, name) {
+				m, err := Open(g.folder(t), Options{Device: cpu(t), Paged: true})
+				require.NoError(t, err)
+				g.check(t, m, 1e-4)
+				if name == "llama" {
+					g.many(t, m)
+				}
+			}
 		})
+	}
+}
+
+// inPages are models that run with pages of one pool, too.
+var inPages = []string{"llama", "gemma3", "gpt_oss", "mpt", "qwen3", "smollm3"}
+
+// many feeds more sequences than the first pages of a pool are for, token by token together, with
+// those that end between.
+func (g *golden) many(t *testing.T, m *LM) {
+	t.Helper()
+	want, vocab := g.logits(), m.Config.VocabSize
+	list := make([]*Sequence, 2*firstPages)
+	for i := range list {
+		list[i] = m.NewSequence()
+	}
+	for at, id := range g.Prompt[:5] {
+		ids := make([][]int32, len(list))
+		for i := range ids {
+			ids[i] = []int32{id}
+		}
+		got := floats(t, m.Step(list, ids))
+		for i := range list {
+			require.InDeltaSlice(t, want[at*vocab:(at+1)*vocab], got[i*vocab:(i+1)*vocab], 1e-4)
+		}
+		last := list[len(list)-1]
+		last.Close()
+		require.NoError(t, last.Truncate(0))
+		list = list[:len(list)-1]
 	}
 }
 

@@ -60,7 +60,7 @@ func newLatentAttention(c *Config, t *traits) *LatentAttention {
 	return a
 }
 
-func (a *LatentAttention) newState() layerState {
+func (a *LatentAttention) newState(*LM) layerState {
 	return &keysValues{all: attention.NewCache(cacheStep)}
 }
 

@@ -17,7 +17,7 @@ var ErrSequence = errors.New("sequence of tokens")
 // Network is the layers of a language model, a struct whose parameters package nn finds.
 type Network interface {
 	// newState returns what a sequence keeps for each layer, empty.
-	newState() []layerState
+	newState(m *LM) []layerState
 	// hidden feeds a batch, and returns (tokens, features) behind the last norm.
 	hidden(b *batch) *tensor.Tensor
 	// logits returns scores of all tokens in float32, (n, vocab) of (n, features).
@@ -40,6 +40,7 @@ type LM struct {
 	Template     string // of chats, in the language Jinja; "" if there is none
 
 	Net    Network
+	paged  bool
 	Device *tensor.Device
 	DType  tensor.DType // of weights that are in no blocks, and of what is between layers
 	Report *nn.Report   // what did not fit when the weights were loaded
@@ -52,8 +53,9 @@ type Sequence struct {
 	n      int
 }
 
-// NewSequence returns an empty sequence.
-func (m *LM) NewSequence() *Sequence { return &Sequence{lm: m, layers: m.Net.newState()} }
+// NewSequence returns an empty sequence. Of a model with [Options.Paged], pages are free again when
+// it is closed.
+func (m *LM) NewSequence() *Sequence { return &Sequence{lm: m, layers: m.Net.newState(m)} }
 
 // Len is how many tokens were fed.
 func (s *Sequence) Len() int { return s.n }
@@ -206,10 +208,10 @@ func (b *batch) positions() *tensor.Tensor {
 }
 
 // newState returns what a sequence keeps.
-func (d *Decoder) newState() []layerState {
+func (d *Decoder) newState(m *LM) []layerState {
 	out := make([]layerState, len(d.Layers))
 	for i, l := range d.Layers {
-		out[i] = l.Attn.newState()
+		out[i] = l.Attn.newState(m)
 	}
 	return out
 }

@@ -34,6 +34,11 @@ type Options struct {
 	// A model with missing weights cannot be used before they are set.
 	Lenient  bool
 	Progress func(done, all int) // called behind each parameter, or nil
+
+	// Paged says that sequences share pages of one pool for each layer without a window, which grows,
+	// in place of memory of their own: a step of one token for each of many sequences then takes few
+	// launches however many there are.
+	Paged bool
 }
 
 // Open loads a model: a folder with config.json, weights and tokenizer as they are on the Hugging
@@ -182,7 +187,7 @@ func (p *published) load(o Options) (*LM, error) {
 
 // newLM returns a model without network.
 func newLM(c *Config, o Options) (m *LM, err error) {
-	m = &LM{Config: c, Device: o.Device, DType: o.DType}
+	m = &LM{Config: c, Device: o.Device, DType: o.DType, paged: o.Paged}
 	if m.Device == nil {
 		if m.Device, err = tensor.Open("auto"); err != nil {
 			return nil, err

@@ -58,6 +58,9 @@ func NewPaged(d *tensor.Device, dt tensor.DType, p Pages) (*Paged, error) {
 // Free is the number of pages that no sequence has.
 func (c *Paged) Free() int { return len(c.free) }
 
+// Count is the number of all pages.
+func (c *Paged) Count() int { return c.of.Count }
+
 // Open begins a sequence.
 func (c *Paged) Open() *Sequence { return &Sequence{in: c} }
 
@@ -104,6 +107,105 @@ func (s *Sequence) append(k, v *tensor.Tensor, r *Rotation) error {
 		at += m
 	}
 	s.n += n
+	return nil
+}
+
+// Grow gives the cache so many pages more. What is in it is copied to new memory.
+func (c *Paged) Grow(pages int) error {
+	if pages < 1 {
+		return fmt.Errorf("paged cache: %w: %d pages more", tensor.ErrArgument, pages)
+	}
+	for _, pool := range []**tensor.Tensor{&c.k, &c.v} {
+		shape := append([]int(nil), (*pool).Shape()...)
+		shape[0] = c.of.Count + pages
+		next := tensor.Empty((*pool).Device(), (*pool).DType(), shape...)
+		if err := next.Err(); err != nil {
+			return err
+		}
+		if err := next.SliceSet(*pool, 0, 0); err != nil {
+			return err
+		}
+		*pool = next
+	}
+	for i := c.of.Count + pages - 1; i >= c.of.Count; i-- {
+		c.free = append(c.free, int32(i))
+	}
+	c.of.Count += pages
+	return nil
+}
+
+// AppendEach appends one token to each of some sequences, of keys (sequences, heads, 1, KeySize) and
+// values (sequences, heads, 1, ValueSize), by one copy each. It is an error where
+// [Sequence.Append] is one, and if a sequence is in the list twice; all stay as they were then.
+func (c *Paged) AppendEach(list []*Sequence, k, v *tensor.Tensor) error {
+	slots, err := c.reserveEach(list, k, v)
+	if err != nil {
+		return fmt.Errorf("paged cache: %w", err)
+	}
+	n := len(list)
+	at := tensor.From(c.k.Device(), slots, n, 1)
+	for _, x := range []struct{ pool, t *tensor.Tensor }{{c.k, k}, {c.v, v}} {
+		width := c.of.Heads * x.pool.Size(-1)
+		to := x.pool.Reshape(c.of.Count*c.of.Tokens, width)
+		if err := to.ScatterSet(at.Expand(n, width), x.t.Detach().Reshape(n, width), 0); err != nil {
+			return fmt.Errorf("paged cache: %w", err)
+		}
+	}
+	for _, s := range list {
+		s.n++
+	}
+	return nil
+}
+
+// reserveEach checks what is appended, and returns where the next token of each sequence goes.
+func (c *Paged) reserveEach(list []*Sequence, k, v *tensor.Tensor) ([]int64, error) {
+	seen, more := map[*Sequence]bool{}, 0
+	for i, s := range list {
+		if s == nil || s.in != c || seen[s] {
+			return nil, fmt.Errorf("%w: sequence %d is of another cache, or in the list twice",
+				tensor.ErrArgument, i)
+		}
+		if seen[s] = true; s.n == len(s.pages)*c.of.Tokens {
+			more++
+		}
+	}
+	for _, t := range []*tensor.Tensor{k, v} {
+		if t != nil && t.Err() == nil && (t.Rank() != 4 || t.Size(0) != len(list) || t.Size(2) != 1) {
+			return nil, fmt.Errorf("%w: %v, want (%d, heads, 1, size)", tensor.ErrShape, t.Shape(), len(list))
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%w: no sequences", tensor.ErrArgument)
+	}
+	if k == nil || v == nil || k.Err() != nil || v.Err() != nil {
+		return nil, c.check(k, v)
+	}
+	if err := c.check(k.Get(0), v.Get(0)); err != nil {
+		return nil, err
+	}
+	if left := len(c.free) - more; left < 0 {
+		return nil, fmt.Errorf("%w: %d are missing", ErrPages, -left)
+	}
+	slots := make([]int64, len(list))
+	for i, s := range list {
+		if s.n == len(s.pages)*c.of.Tokens {
+			s.pages = append(s.pages, c.free[len(c.free)-1])
+			c.free = c.free[:len(c.free)-1]
+		}
+		slots[i] = int64(s.pages[s.n/c.of.Tokens])*int64(c.of.Tokens) + int64(s.n%c.of.Tokens)
+	}
+	return slots, nil
+}
+
+// Truncate leaves only the first n tokens of the sequence, and gives pages behind them back. More
+// tokens than there are is an error of kind ErrRange of package tensor.
+func (s *Sequence) Truncate(n int) error {
+	if n < 0 || n > s.n {
+		return fmt.Errorf("paged cache: %w: %d tokens of %d", tensor.ErrRange, n, s.n)
+	}
+	keep := (n + s.in.of.Tokens - 1) / s.in.of.Tokens
+	s.in.free = append(s.in.free, s.pages[keep:]...)
+	s.pages, s.n = s.pages[:keep], n
 	return nil
 }
 

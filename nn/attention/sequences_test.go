@@ -182,3 +182,61 @@ func TestMarks(t *testing.T) {
 		}
 	}
 }
+
+// TestPagedEach appends a token to each of some sequences at once, as one by one, in a pool that
+// grows meanwhile, and takes tokens back.
+func TestPagedEach(t *testing.T) {
+	d, err := tensor.Open("cpu")
+	require.NoError(t, err)
+	pages := Pages{Count: 3, Tokens: 2, Heads: 2, KeySize: 4, ValueSize: 3}
+	one, err := NewPaged(d, tensor.F32, pages)
+	require.NoError(t, err)
+	each, err := NewPaged(d, tensor.F32, pages)
+	require.NoError(t, err)
+	require.NoError(t, one.Grow(20))
+	require.Equal(t, 23, one.Count())
+	require.ErrorIs(t, each.Grow(0), tensor.ErrArgument)
+	var a, b []*Sequence
+	for range 3 {
+		a, b = append(a, one.Open()), append(b, each.Open())
+	}
+	same := func() {
+		t.Helper()
+		for i := range a {
+			require.Equal(t, a[i].Len(), b[i].Len())
+			for _, of := range []func(*Sequence) *tensor.Tensor{(*Sequence).Keys, (*Sequence).Values} {
+				x, err := tensor.ToSlice[float32](of(a[i]))
+				require.NoError(t, err)
+				y, err := tensor.ToSlice[float32](of(b[i]))
+				require.NoError(t, err)
+				require.Equal(t, x, y)
+			}
+		}
+	}
+	for step := range 5 {
+		k := tensor.Randn(d, tensor.F32, 0, 1, 3, 2, 1, 4)
+		v := tensor.Randn(d, tensor.F32, 0, 1, 3, 2, 1, 3)
+		for i := range a {
+			require.NoError(t, a[i].Append(k.Get(i), v.Get(i)))
+		}
+		if step == 2 { // each third page is in use
+			require.ErrorIs(t, each.AppendEach(b, k, v), ErrPages)
+			require.NoError(t, each.Grow(7))
+		}
+		require.NoError(t, each.AppendEach(b, k, v))
+		same()
+	}
+	require.NoError(t, a[1].Truncate(3))
+	require.NoError(t, b[1].Truncate(3))
+	require.ErrorIs(t, b[1].Truncate(4), tensor.ErrRange)
+	require.Equal(t, 2, each.Free())
+	same()
+	x := tensor.Randn(d, tensor.F32, 0, 1, 2, 2, 1, 4)
+	require.ErrorIs(t, each.AppendEach(b, x, x.Narrow(-1, 0, 3)), tensor.ErrShape)
+	require.ErrorIs(t, each.AppendEach(nil, x, x), tensor.ErrShape)
+	require.ErrorIs(t, each.AppendEach([]*Sequence{b[0], b[0]}, x, x.Narrow(-1, 0, 3)), tensor.ErrArgument)
+	require.ErrorIs(t, each.AppendEach([]*Sequence{a[0], b[0]}, x, x.Narrow(-1, 0, 3)), tensor.ErrArgument)
+	require.Error(t, each.AppendEach(b[:2], x, x), "values of another size")
+	require.Error(t, each.AppendEach(b[:2], nil, x))
+	same()
+}

@@ -1,0 +1,96 @@
+package models
+
+import (
+	"github.com/gokiln/kiln/nn/attention"
+	"github.com/gokiln/kiln/tensor"
+)
+
+// Sizes of pools: tokens of a page, and pages at first. A pool that is full grows by as many as it
+// has.
+const (
+	pageTokens = 32
+	firstPages = 64
+)
+
+// paged is what a sequence keeps for a layer, in pages of the layer's pool.
+type paged struct {
+	of *Attention
+	lm *LM
+	s  *attention.Sequence // nil before anything is fed
+}
+
+func (p *paged) oldest() int { return 0 }
+
+func (p *paged) truncate(n int) error { return p.s.Truncate(n) }
+
+func (p *paged) reset() {
+	if p.s != nil {
+		p.s.Close()
+	}
+}
+
+// open opens the sequence, and the pool if this is the first one.
+func (p *paged) open(dt tensor.DType) error {
+	if p.s != nil {
+		return nil
+	}
+	if a := p.of; a.pool == nil {
+		pool, err := attention.NewPaged(p.lm.Device, dt, attention.Pages{
+			Count: firstPages, Tokens: pageTokens, Heads: a.kvHeads, KeySize: a.size, ValueSize: a.size,
+		})
+		if err != nil {
+			return err
+		}
+		a.pool = pool
+	}
+	p.s = p.of.pool.Open()
+	return nil
+}
+
+// paged reports whether the sequences of a batch are in pages at a layer, as all are or none.
+func (b *batch) paged(layer int) bool {
+	_, ok := b.list[0].layers[layer].(*paged)
+	return ok
+}
+
+// attendPaged stores keys and values, and returns (tokens, heads·size): for sequences that get as
+// many tokens each by one call, for others one by one.
+func (a *Attention) attendPaged(q, k, v *tensor.Tensor, b *batch, layer int) *tensor.Tensor {
+	const op = "attention of pages"
+	if q.Err() != nil {
+		return q
+	}
+	list, pages, same := make([]*attention.Sequence, len(b.list)), 0, true
+	for i, s := range b.list {
+		p := s.layers[layer].(*paged)
+		if err := p.open(k.DType()); err != nil {
+			return tensor.Fail(op, err)
+		}
+		list[i], same = p.s, same && b.count(i) == b.count(0)
+		pages += (b.count(i) + pageTokens - 1) / pageTokens
+		pages++
+	}
+	if less := pages - a.pool.Free(); less > 0 {
+		if err := a.pool.Grow(max(less, a.pool.Count())); err != nil {
+			return tensor.Fail(op, err)
+		}
+	}
+	k = a.rotated(k, b)
+	if n := len(list); same && n > 1 && b.count(0) == 1 {
+		each := func(t *tensor.Tensor) *tensor.Tensor { return t.Squeeze(0).Transpose(0, 1).Unsqueeze(2) }
+		if err := a.pool.AppendEach(list, each(k), each(v)); err != nil {
+			return tensor.Fail(op, err)
+		}
+		return a.pool.Attend(each(q), list, a.options).Reshape(n, a.heads*a.size)
+	}
+	parts := make([]*tensor.Tensor, len(list))
+	for i, s := range list {
+		of := func(t *tensor.Tensor) *tensor.Tensor { return t.Narrow(2, b.starts[i], b.count(i)) }
+		if err := s.Append(of(k).Squeeze(0), of(v).Squeeze(0)); err != nil {
+			return tensor.Fail(op, err)
+		}
+		y := a.pool.Attend(of(q), list[i:i+1], a.options)
+		parts[i] = y.Transpose(1, 2).Reshape(b.count(i), a.heads*a.size)
+	}
+	return tensor.Cat(0, parts...)
+}
