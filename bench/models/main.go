@@ -58,6 +58,7 @@ type options struct {
 	device, model, dtype, quantize, batch, profile string
 
 	prompt, tokens int
+	paged          bool
 }
 
 func run(args []string, out, errs io.Writer) error {
@@ -71,6 +72,7 @@ func run(args []string, out, errs io.Writer) error {
 	flags.StringVar(&o.batch, "batch", "1", "how many sequences, such as 1,64")
 	flags.IntVar(&o.prompt, "prompt", 512, "tokens of a prompt")
 	flags.IntVar(&o.tokens, "tokens", 64, "tokens that are generated")
+	flags.BoolVar(&o.paged, "paged", false, "sequences are in pages of one pool")
 	flags.StringVar(&o.profile, "cpuprofile", "", "file for a profile of the host")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -113,7 +115,7 @@ func (o *options) measure(out io.Writer, d *tensor.Device, text, quantize string
 	if err != nil {
 		return err
 	}
-	mo := models.Options{Device: d}
+	mo := models.Options{Device: d, Paged: o.paged}
 	if o.dtype != "" {
 		if mo.DType, err = dtype.Parse(o.dtype); err != nil {
 			return err
