@@ -241,7 +241,8 @@ func (p *published) weights(m *LM, a *architecture, of func(string) *origin, o O
 	if *p.config.TieEmbedding {
 		ignore = append(slices.Clone(ignore), `(^|\.)lm_head\.`, `^output\.weight$`)
 	}
-	for i := range min(p.config.keys.int("num_nextn_predict_layers"), 16) { // they guess tokens further on
+	// Layers behind the last guess tokens further on.
+	for i := range min(p.config.keys.int("num_nextn_predict_layers"), 16) {
 		n := strconv.Itoa(p.config.Layers + i)
 		ignore = append(slices.Clone(ignore), `layers\.`+n+`\.`)
 	}
