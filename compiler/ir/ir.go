@@ -400,34 +400,27 @@ func (v *Value) MayContract() bool {
 // IsConst reports whether v is a constant.
 func (v *Value) IsConst() bool { return v.Op == OpConst }
 
-// ReplaceUses replaces every use of old in f by new.
-func (f *Func) ReplaceUses(replace map[*Value]*Value) {
-	if len(replace) == 0 {
-		return
-	}
-	f.EachUse(func(use **Value) {
-		for r, ok := replace[*use]; ok; r, ok = replace[*use] {
-			*use = r
-		}
-	})
-}
-
 // EachUse calls fn with the address of every operand in f.
 func (f *Func) EachUse(fn func(use **Value)) {
 	for _, b := range f.Blocks {
-		for _, v := range b.Instrs {
-			for i := range v.Args {
-				fn(&v.Args[i])
-			}
+		b.EachUse(fn)
+	}
+}
+
+// EachUse calls fn with the address of every operand in b.
+func (b *Block) EachUse(fn func(use **Value)) {
+	for _, v := range b.Instrs {
+		for i := range v.Args {
+			fn(&v.Args[i])
 		}
-		for i := range b.Term.Args {
-			fn(&b.Term.Args[i])
-		}
-		for s := range b.Term.Succs {
-			args := b.Term.Succs[s].Args
-			for i := range args {
-				fn(&args[i])
-			}
+	}
+	for i := range b.Term.Args {
+		fn(&b.Term.Args[i])
+	}
+	for s := range b.Term.Succs {
+		args := b.Term.Succs[s].Args
+		for i := range args {
+			fn(&args[i])
 		}
 	}
 }

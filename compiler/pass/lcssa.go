@@ -29,6 +29,7 @@ type closer struct {
 	v    *ir.Value               // the value that is being closed
 	at   map[*ir.Block]*ir.Value // what stands for it at the start of a block outside
 	made []*ir.Value             // parameters that were added for it
+	in   []*ir.Block             // blocks that may use one of these
 }
 
 // use is an operand outside the loop of a value defined inside.
@@ -65,8 +66,9 @@ func (c *closer) close() {
 		}
 	}
 	for _, v := range order {
-		c.v, c.at, c.made = v, map[*ir.Block]*ir.Value{}, nil
+		c.v, c.at, c.made, c.in = v, map[*ir.Block]*ir.Value{}, nil, nil
 		for _, u := range uses[v] {
+			c.in = append(c.in, u.at)
 			to := c.start(u.at) // may give the list more arguments
 			u.list()[u.arg] = to
 		}
@@ -90,6 +92,7 @@ func (c *closer) start(b *ir.Block) *ir.Value {
 	p.Pos = c.v.Pos
 	c.at[b] = p
 	c.made = append(c.made, p)
+	c.in = append(c.in, preds...)
 	for i, from := range preds {
 		if i > 0 && slices.Contains(preds[:i], from) {
 			continue // its edges are done together
@@ -110,6 +113,11 @@ func (c *closer) start(b *ir.Block) *ir.Value {
 // simplify removes the parameters that were added at joins outside of the loop
 // which all edges give the same value.
 func (c *closer) simplify() {
+	if len(c.made) == 0 {
+		return
+	}
+	slices.SortFunc(c.in, func(a, b *ir.Block) int { return a.ID - b.ID })
+	c.in = slices.Compact(c.in)
 	for again := true; again; {
 		again = false
 		for i, p := range c.made {
@@ -118,10 +126,22 @@ func (c *closer) simplify() {
 			}
 			if v := c.only(p); v != nil {
 				c.drop(p)
-				c.f.ReplaceUses(map[*ir.Value]*ir.Value{p: v})
+				c.replace(p, v)
 				c.made[i], again = nil, true
 			}
 		}
+	}
+}
+
+// replace uses v wherever parameter p is used, which is nowhere but in blocks that used the value
+// that is being closed, or lead to one with a parameter for it.
+func (c *closer) replace(p, v *ir.Value) {
+	for _, b := range c.in {
+		b.EachUse(func(use **ir.Value) {
+			if *use == p {
+				*use = v
+			}
+		})
 	}
 }
 

@@ -131,6 +131,7 @@ type alloc struct {
 	ivs    []ival
 	heap   []int32
 	active [4][32][]int32
+	cover  [4][32]int32 // by register: the interval that was last found in it, or -1
 	free   [32]int32
 	class  asm.Class
 

@@ -12,6 +12,7 @@ func (a *alloc) scan() error {
 	for c := range a.active {
 		for r := range a.active[c] {
 			a.active[c][r] = a.active[c][r][:0]
+			a.cover[c][r] = -1
 		}
 	}
 	a.addFixed()
@@ -65,42 +66,50 @@ func (a *alloc) expire(now int32) {
 	}
 }
 
-// tryFree gives interval i a register that is free for all of it.
+// tryFree gives interval i a register that is free for all of it: one that saves a move, or the
+// first. If there is none, a.free has from where on each register is taken.
 func (a *alloc) tryFree(i int32) bool {
-	x := &a.ivs[i]
-	best := noReg
-	for r := range a.regs() {
-		free := never
-		for _, j := range a.active[a.class][r] {
-			if free = min(free, a.meet(j, i, x.from)); free == x.from {
-				break
-			}
-		}
-		a.free[r] = free
-		if free == never && best == noReg {
+	best := a.hint(i)
+	for r := 0; best == noReg && r < a.regs(); r++ {
+		if a.free[r] = a.takenFrom(r, i); a.free[r] == never {
 			best = int16(r)
 		}
 	}
 	if best == noReg {
 		return false
 	}
-	if h := a.hint(x); h >= 0 {
-		best = h
-	}
 	a.assign(i, best)
+	a.cover[a.class][best] = i // which begins at x.from
 	return true
 }
 
-// hint returns a register that would save a move and is free for all of x.
-func (a *alloc) hint(x *ival) int16 {
-	v := &a.vals[x.value]
-	for _, h := range [...]int16{v.last, v.hint} {
-		if h >= 0 && a.free[h] == never {
-			return h
+// takenFrom returns the first position of interval i, which is next in the scan, at which register r
+// is another's, or never.
+func (a *alloc) takenFrom(r int, i int32) int32 {
+	now := a.ivs[i].from
+	// Most registers are taken, and by the interval that had it the last time.
+	if j := a.cover[a.class][r]; j >= 0 && int(a.ivs[j].reg) == r && a.meet(j, i, now) == now {
+		return now
+	}
+	free := never
+	for _, j := range a.active[a.class][r] {
+		if free = min(free, a.meet(j, i, now)); free == now {
+			a.cover[a.class][r] = j
+			break
 		}
 	}
+	return free
+}
+
+// hint returns a register that would save a move and is free for all of interval i.
+func (a *alloc) hint(i int32) int16 {
+	v := &a.vals[a.ivs[i].value]
+	hints := [...]int16{v.last, v.hint, noReg}
 	if v.partner >= 0 {
-		if h := a.vals[v.partner].last; h >= 0 && a.free[h] == never {
+		hints[2] = a.vals[v.partner].last
+	}
+	for _, h := range hints {
+		if h >= 0 && a.takenFrom(int(h), i) == never {
 			return h
 		}
 	}
