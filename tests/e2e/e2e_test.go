@@ -72,7 +72,13 @@ func device() string {
 func TestScripts(t *testing.T) {
 	tooltest.Go(t)
 	testscript.Run(t, testscript.Params{
-		Dir:  "testdata/script",
+		Dir: "testdata/script",
+		Condition: func(cond string) (bool, error) {
+			if cond != "sweep" {
+				return false, fmt.Errorf("no condition %q; there is sweep", cond)
+			}
+			return tooltest.Sweeps(), nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "tamper": tamper, "smaller": smaller, "build-missing": buildMissing, "write-tensors": writeTensors, "write-model": writeModel, "interrupt": interrupt},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))

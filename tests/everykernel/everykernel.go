@@ -69,12 +69,7 @@ const oneTarget = "  mbarrier."
 // programs compiles the kernels in folders to IR.
 func programs(t testing.TB, root string, folders []string) (list []*compiler.Program) {
 	t.Helper()
-	load := func(path string) (*front.Package, error) {
-		if rel, ok := strings.CutPrefix(path, module); ok {
-			return compiler.ReadPackage(path, os.DirFS(filepath.Join(root, rel)))
-		}
-		return compiler.Registered(path)
-	}
+	load := loader(root)
 	for _, folder := range folders {
 		rel, err := filepath.Rel(root, folder)
 		require.NoError(t, err)
@@ -89,6 +84,16 @@ func programs(t testing.TB, root string, folders []string) (list []*compiler.Pro
 		})
 	}
 	return list
+}
+
+// loader reads packages of this module from their folders.
+func loader(root string) front.Loader {
+	return func(path string) (*front.Package, error) {
+		if rel, ok := strings.CutPrefix(path, module); ok {
+			return compiler.ReadPackage(path, os.DirFS(filepath.Join(root, rel)))
+		}
+		return compiler.Registered(path)
+	}
 }
 
 // findRoot returns the folder of this module, which tests run in a folder of.
