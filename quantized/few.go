@@ -15,6 +15,7 @@ import (
 var (
 	dots         = newFamily(kernels.Dots[prototype, float32])
 	roundingDots = newFamily(kernels.RoundingDots[prototype, float32])
+	copyingDots  = newFamily(kernels.CopyingDots[prototype, float32])
 	byteRows     = newFamily(kernels.Activations[float32])
 	spanDots     = newFamily(kernels.SpanDots[prototype, float32])
 	spanRows     = newFamily(kernels.SpanActivations[prototype, float32])
@@ -22,6 +23,8 @@ var (
 
 // few are the ways to multiply few rows.
 var few = ops.NewStrategies(
+	copyingBlocks(2, func(p *fewProblem) bool { return p.rows <= 2 && p.scattered() }),
+	copyingBlocks(1, func(p *fewProblem) bool { return p.rows > 2 && p.scattered() }),
 	roundingBlocks(1024, 2, ops.Always[fewProblem]),
 	roundingBlocks(512, 4, ops.Never[fewProblem]),
 	ops.Strategy[fewProblem]{
@@ -123,8 +126,48 @@ type blocksThatRound struct {
 	kernels.Few
 	threads int // of a block
 	rows    int // of the weight that a block multiplies at once
-	words   int // of shared memory for activations
+	words   int // of shared memory
 	sums    int // numbers that its warps add there, if a team has several
+
+	deep, stages, room int // of blocks that copy: see kernels.CopyingDots; stages are 0 of others
+}
+
+// copyingBlocks is a row for a block of 512 threads for each multiprocessor, whose warps copy two rows at
+// once to shared memory, two parts for a lane in a step. A multiprocessor has room for so many blocks: a
+// second one is that of the next kernel, which begins as soon as this one ends.
+func copyingBlocks(room int, fits func(p *fewProblem) bool) ops.Strategy[fewProblem] {
+	const threads, each, deep = 512, 2, 2
+	of := func(p *fewProblem) *blocksThatRound {
+		k, size := p.q.shape[1], p.info.WarpSize
+		c := kernels.Few{Rows: dsl.ConstInt(p.rows), Each: each, Warps: 1, Teams: dsl.ConstInt(threads / size), Lanes: 1}
+		words := func(stages int) int { return kernels.CopyingWords(p.block, k, size, &c, deep, stages) }
+		stages := mostStages
+		for stages > 2 && 4*words(stages) > p.info.SharedPerBlock/room-blockReserve {
+			stages--
+		}
+		return &blocksThatRound{
+			Few: c, threads: threads, rows: int(c.Teams * c.Each), words: words(stages), deep: deep, stages: stages, room: room,
+		}
+	}
+	return ops.Strategy[fewProblem]{
+		Name: fmt.Sprintf("blocks of %d threads that copy, of which %d fit", threads, room),
+		Fits: func(p *fewProblem) bool { return fits(p) && p.suits(of(p)) == nil },
+		Run:  func(_ *runtime.Stream, p *fewProblem) error { return p.launch(copyingDots, of(p)) },
+	}
+}
+
+const (
+	mostStages   = 8        // how many steps a warp has in shared memory at most
+	blockReserve = 1 << 10  // what a device takes of shared memory for each block
+	largeShared  = 96 << 10 // devices whose blocks have more of it copy while threads go on
+)
+
+// scattered reports whether lanes that read parts themselves would read them from many places: blocks of
+// several parts that are no words, or have a code book. On an H200 copies are faster for these, by a tenth
+// in Q6_K and a half in IQ2_XXS, and slower for others, whose loads take fewer instructions.
+func (p *fewProblem) scattered() bool {
+	f := p.block
+	return p.info.SharedPerBlock > largeShared && f.Elems() == 256 && (f.Bytes()%4 != 0 || f.TableLen() > 0)
 }
 
 // suits returns why such blocks cannot be used, nil if they can.
@@ -136,6 +179,8 @@ func (p *fewProblem) suits(c *blocksThatRound) error {
 	switch {
 	case p.q.data.Count() > mostBytes:
 		return fmt.Errorf("%w: a weight of %d bytes, blocks that round are for at most %d", jit.ErrUnsupported, p.q.data.Count(), mostBytes)
+	case c.stages > 0 && p.q.data.Count()%16 != 0:
+		return fmt.Errorf("%w: a weight of %d bytes, copies are of 16 each", jit.ErrUnsupported, p.q.data.Count())
 	case ops.TraitsOf(&p.info).WarpBlocks || c.threads > p.info.MaxThreads:
 		return fmt.Errorf("%w: %s has no blocks of %d threads", jit.ErrUnsupported, p.info.Name, c.threads)
 	case shared > p.info.SharedPerBlock:
@@ -159,5 +204,8 @@ func (p *fewProblem) launch(of *family, c *blocksThatRound) error {
 	}
 	n, k := p.q.shape[0], p.q.shape[1]
 	g := runtime.Blocks(min(p.info.Units, (n+c.rows-1)/c.rows), c.threads)
+	if c.stages > 0 {
+		return tensor.Launch(kernel, g, p.out, p.x, v.b, v.h, v.w, n, k, c.words, c.Few, dsl.ConstInt(c.deep), dsl.ConstInt(c.stages), dsl.ConstInt(c.room), p.block)
+	}
 	return tensor.Launch(kernel, g, p.out, p.x, v.b, v.h, v.w, n, k, c.words, c.Few, p.block)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -372,6 +373,31 @@ func TestLinearSpans(t *testing.T) {
 				checkFew(t, d, of, spans, m, 7, 256/info.Elems)
 				checkFew(t, d, of, spans, m, 5, 768/info.Elems)
 			}
+		}
+	})
+}
+
+// Blocks that copy weights to shared memory have several rounds of rows and of places there: of every
+// format with weights of whole copies, an odd number of rows, and rows that end in the middle of a step.
+// Such weights are those of TestLinearFew for few formats only.
+func TestLinearCopying(t *testing.T) {
+	devices.OnEach(t, func(t *testing.T, d *tensor.Device) {
+		var copying []string
+		for _, by := range quantized.LinearStrategies(1) {
+			if strings.Contains(by, "that copy") {
+				copying = append(copying, by)
+			}
+		}
+		require.NotEmpty(t, copying)
+		for i, of := range formats(d) {
+			info, err := of.Info()
+			require.NoError(t, err)
+			by, blocks := copying[i%len(copying)], 16
+			if info.Elems == 256 {
+				blocks = 8
+			}
+			checkFew(t, d, of, by, 1+i%3, 5, blocks)
+			checkFew(t, d, of, by, 1, 64*min(d.Runtime().Info().Units, 4)+16, 1)
 		}
 	})
 }

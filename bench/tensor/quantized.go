@@ -71,7 +71,6 @@ func (z blockSizes) of(d *tensor.Device, t format.Type) []work {
 	list := []work{z.linear(w, "", 1, z.n, z.k), z.linear(w, "", 1, z.k, z.n)}
 	if slices.Contains(common, t) {
 		list = append(list, z.linear(w, "", z.few, z.n, z.k))
-		list = append(list, z.strategies(w)...)
 		for _, m := range z.many {
 			many := z.linear(w, "", m, z.n, z.k)
 			many.bytes, many.flops = 0, 2*float64(m)*float64(z.n)*float64(z.k)
@@ -80,6 +79,7 @@ func (z blockSizes) of(d *tensor.Device, t format.Type) []work {
 		}
 		list = append(list, z.embedding(w))
 	}
+	list = append(list, z.strategies(w)...)
 	return append(list, z.dequantize(w), z.quantize(d, t))
 }
 

@@ -10,30 +10,44 @@ import (
 
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/ptx"
+	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/quantized/format"
 	"github.com/gokiln/kiln/quantized/kernels"
 )
 
-// fewRows is a product of few rows of activations, which blocks round, with n rows of blocks.
+// fewRows is a product of few rows of activations, which blocks round, with n rows of blocks, which they
+// copy to shared memory if a lane has some parts of them in a step.
 type fewRows struct {
 	of           format.Type
 	m, n, k      int
 	warps, teams int64 // of a team; of a block
 	blocks       int
+	deep         int64
 }
 
+// stages is how many steps warps have in shared memory.
+const stages = 3
+
 func (c *fewRows) String() string {
-	return fmt.Sprintf("%v/%dx%dx%d/%dx%d", c.of, c.m, c.n, c.k, c.teams, c.warps)
+	return fmt.Sprintf("%v/%dx%dx%d/%dx%d/%d", c.of, c.m, c.n, c.k, c.teams, c.warps, c.deep)
 }
 
 func fewRowsCases() []fewRows {
 	return []fewRows{
-		{format.Q4_0, 1, 37, 1120, 1, 8, 2},
-		{format.Q8_0, 3, 9, 96, 2, 2, 2},
-		{format.Q6_K, 2, 21, 1280, 2, 2, 2},
-		{format.Q4_K, 1, 2, 256, 1, 4, 1},
-		{format.MXFP4, 8, 9, 96, 1, 1, 2},
+		{format.Q4_0, 1, 37, 1120, 1, 8, 2, 0},
+		{format.Q8_0, 3, 9, 96, 2, 2, 2, 0},
+		{format.Q6_K, 2, 21, 1280, 2, 2, 2, 0},
+		{format.Q4_K, 1, 2, 256, 1, 4, 1, 0},
+		{format.MXFP4, 8, 9, 96, 1, 1, 2, 0},
+		// Copied: rows that begin in the middle of 16 bytes and end in that of a step, an odd number of them,
+		// one step of a row or more than there are stages.
+		{format.Q4_0, 1, 40, 2080, 1, 2, 2, 1},
+		{format.MXFP4, 2, 11, 1536, 1, 2, 2, 2},
+		{format.Q6_K, 1, 16, 1280, 1, 2, 2, 2},
+		{format.IQ4_XS, 1, 8, 768, 1, 1, 2, 4},
+		{format.Q3_K, 3, 8, 512, 1, 2, 1, 1},
+		{format.Q8_0, 1, 16, 4128, 1, 2, 1, 1},
 	}
 }
 
@@ -49,11 +63,15 @@ func TestFewRows(t *testing.T) {
 }
 
 func (c *fewRows) text(t *testing.T, arch, out string) string {
-	return emitted(t, front.Request{
+	r := front.Request{
 		Pkg: "github.com/gokiln/kiln/quantized/kernels", Func: "RoundingDots",
 		TypeArgs: []string{"format.Block" + c.of.String(), out},
 		Consts:   map[string]int64{"c.Rows": int64(c.m), "c.Each": 2, "c.Warps": c.warps, "c.Teams": c.teams, "c.Lanes": 1},
-	}, arch)
+	}
+	if c.deep > 0 {
+		r.Func, r.Consts["deep"], r.Consts["stages"], r.Consts["room"] = "CopyingDots", c.deep, stages, 1
+	}
+	return emitted(t, r, arch)
 }
 
 // check compares with products in float64 of the activations as they are rounded.
@@ -81,6 +99,10 @@ func (c *fewRows) check(t *testing.T) {
 	a.slice(blocks, len(blocks)/2)
 	a.slice(blocks, len(blocks)/4)
 	words := kernels.RoundingWords(c.m, c.k/format.PartLen, kernels.Numbers(f))
+	if c.deep > 0 {
+		few := kernels.Few{Rows: dsl.ConstInt(c.m), Each: 2, Warps: 1, Teams: dsl.ConstInt(c.teams), Lanes: 1}
+		words = kernels.CopyingWords(f, c.k, 32, &few, int(c.deep), stages)
+	}
 	a.ints(c.n, c.k, words)
 	a.bytes = append(a.bytes, make([]byte, 8*8)...) // what nothing is read of
 	text := c.text(t, "sm_80", "float32")
@@ -103,7 +125,7 @@ func TestFewRowsAssemble(t *testing.T) {
 	ptxas := tooltest.Find(t, "KILN_PTXAS", "ptxas")
 	for _, of := range []format.Type{format.Q8_0, format.Q4_0, format.Q4_K, format.Q6_K, format.MXFP4, format.IQ3_S} {
 		for _, c := range []fewRows{
-			{m: 1, warps: 1, teams: 32}, {m: 2, warps: 2, teams: 16},
+			{m: 1, warps: 1, teams: 32}, {m: 2, warps: 2, teams: 16}, {m: 1, warps: 1, teams: 16, deep: 4},
 		} {
 			c.of = of
 			t.Run(c.String(), func(t *testing.T) {

@@ -249,6 +249,7 @@ func simParse(text string) *simProgram {
 			}
 			space[name] = *at
 			*at += (size + 15) / 16 * 16
+		case f[0] == ".pragma": // what an assembler may unroll
 		case strings.HasSuffix(line, ":"):
 			labels[strings.TrimSuffix(line, ":")] = len(lines)
 		default:

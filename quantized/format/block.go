@@ -31,7 +31,20 @@ type Block interface {
 	HasMin() bool
 	// Part reads elements PartLen·p to PartLen·p+31 of the block that begins at byte at of d.
 	Part(d Data, at, p int) Part
+	// TableLen is how many words the table has in which Part looks up, see [Data], a multiple of 4;
+	// TableWord makes one.
+	TableLen() int
+	TableWord(i int) uint32
 }
+
+// noTable is a format that looks nothing up.
+type noTable struct{}
+
+// TableLen is 0.
+func (noTable) TableLen() int { return 0 }
+
+// TableWord is never called.
+func (noTable) TableWord(int) uint32 { return 0 }
 
 // Run is eight neighbouring elements of a block: element j is D·Q[j] + M, with both operations
 // rounded. Q is signed bytes, lowest byte first, so that a dot product with other signed bytes is
@@ -63,13 +76,27 @@ type Data struct {
 	W []uint32
 
 	Shifts bool // bytes of two words are picked by shifts, which take less than dsl.Permute on CPUs
+
+	// A kernel that has blocks in shared memory has words alone there, and a table of the format.
+	Words bool
+	Table []uint32
 }
 
 // U8 returns the byte at i.
-func (d *Data) U8(i int) uint32 { return uint32(d.B[i]) }
+func (d *Data) U8(i int) uint32 {
+	if d.Words {
+		return d.W[i>>2] >> (uint32(i) & 3 * 8) & 255
+	}
+	return uint32(d.B[i])
+}
 
 // U16 returns the two bytes at i, which is even.
-func (d *Data) U16(i int) uint32 { return uint32(d.H[i>>1]) }
+func (d *Data) U16(i int) uint32 {
+	if d.Words {
+		return d.W[i>>2] >> (uint32(i) & 2 * 8) & 65535
+	}
+	return uint32(d.H[i>>1])
+}
 
 // U32 returns the four bytes at i, which is a multiple of 4.
 func (d *Data) U32(i int) uint32 { return d.W[i>>2] }
@@ -83,7 +110,7 @@ func (d *Data) U32Of8(i int) uint32 {
 }
 
 // F16 returns the half-precision number at i, which is even.
-func (d *Data) F16(i int) float32 { return dsl.F32(dsl.F16(d.H[i>>1])) }
+func (d *Data) F16(i int) float32 { return half(d.U16(i)) }
 
 // Arithmetic on the four bytes of a word.
 

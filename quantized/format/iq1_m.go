@@ -40,7 +40,29 @@ func (BlockIQ1_M) HasMin() bool { return false }
 
 // Part is as [Block] says.
 func (f BlockIQ1_M) Part(d Data, at, p int) Part {
+	if d.Words {
+		return f.tablePart(&d, at, p)
+	}
 	return joined(f.Run(d, at, 4*p), f.Run(d, at, 4*p+1), f.Run(d, at, 4*p+2), f.Run(d, at, 4*p+3))
+}
+
+// TableLen is how many codes there are.
+func (BlockIQ1_M) TableLen() int { return 2048 }
+
+// TableWord is a code in nibbles.
+func (BlockIQ1_M) TableWord(i int) uint32 { return spreadCode(gridIQ1_S[i]) }
+
+// tablePart is Part by the table.
+func (BlockIQ1_M) tablePart(d *Data, at, p int) Part {
+	low, h := d.U32(at+4*p), d.U16(at+32+2*p)
+	var q [8]uint32
+	for l := range 4 {
+		q[2*l], q[2*l+1] = shiftedRun(d, low>>(8*l)&255|h>>(4*l)&7<<8, h>>(4*l+3)&1)
+	}
+	s0, s1 := d.U32(at+48), d.U32(at+52)
+	scale := half(s0>>12&0xF|s0>>24&0xF0|s1>>4&0xF00|s1>>16&0xF000) * 0.125
+	s := d.U16(at+48+p>>1*2) >> (uint32(p) & 1 * 6)
+	return Part{Q: q, D: [2]float32{scale * float32(s&7*2+1), scale * float32(s>>3&7*2+1)}}
 }
 
 // QuantizeHost divides each group into three levels in the best way there is, with δ of its own for

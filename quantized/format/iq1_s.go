@@ -1,6 +1,10 @@
 package format
 
-import "math"
+import (
+	"math"
+
+	"github.com/gokiln/kiln/dsl"
+)
 
 // BlockIQ1_S is [IQ1_S]: 256 elements in groups of 32, each run of 8 out of a code book of 2048.
 //
@@ -32,7 +36,36 @@ func (BlockIQ1_S) HasMin() bool { return false }
 
 // Part is as [Block] says.
 func (f BlockIQ1_S) Part(d Data, at, p int) Part {
+	if d.Words {
+		return f.tablePart(&d, at, p)
+	}
 	return joined(f.Run(d, at, 4*p), f.Run(d, at, 4*p+1), f.Run(d, at, 4*p+2), f.Run(d, at, 4*p+3))
+}
+
+// TableLen is how many codes there are.
+func (BlockIQ1_S) TableLen() int { return 2048 }
+
+// TableWord is a code in nibbles.
+func (BlockIQ1_S) TableWord(i int) uint32 { return spreadCode(gridIQ1_S[i]) }
+
+// tablePart is Part by the table.
+func (BlockIQ1_S) tablePart(d *Data, at, p int) Part {
+	low, h := d.word(at+2+4*p), d.U16(at+34+2*p)
+	var q [8]uint32
+	for l := range 4 {
+		q[2*l], q[2*l+1] = shiftedRun(d, low>>(8*l)&255|h>>(3*l)&7<<8, h>>15)
+	}
+	return plain(q, d.F16(at)*float32(h>>12&7*2+1)*0.125)
+}
+
+// shiftedRun are the values that the code at i of the table stands for, as shifted has them.
+func shiftedRun(d *Data, i, negative uint32) (lo, hi uint32) {
+	// -7, 1 and 9, or -9, -1 and 7.
+	code, values := d.Table[i], uint32(0x0901F9)
+	if negative == 1 {
+		values = 0x07FFF7
+	}
+	return dsl.Permute(values, 0, code), dsl.Permute(values, 0, code>>16)
 }
 
 // shifted is a run of the values that a code of 8 times 2 bits stands for, plus ⅛, or less ⅛ where

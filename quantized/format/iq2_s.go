@@ -34,7 +34,34 @@ func (BlockIQ2_S) HasMin() bool { return false }
 
 // Part is as [Block] says.
 func (f BlockIQ2_S) Part(d Data, at, p int) Part {
+	if d.Words {
+		return f.tablePart(&d, at, p)
+	}
 	return joined(f.Run(d, at, 4*p), f.Run(d, at, 4*p+1), f.Run(d, at, 4*p+2), f.Run(d, at, 4*p+3))
+}
+
+// TableLen is how many codes and signs there are, and their values.
+func (BlockIQ2_S) TableLen() int { return 1024 + 256 + 4 }
+
+// TableWord is a code, or signs, in nibbles, or some values.
+func (BlockIQ2_S) TableWord(i int) uint32 {
+	if i < 1024 {
+		return spreadCode(gridIQ2_S[i])
+	}
+	if i < 1024+256 {
+		return signNibbles(uint32(i - 1024))
+	}
+	return values2(i - (1024 + 256))
+}
+
+// tablePart is Part by the table.
+func (BlockIQ2_S) tablePart(d *Data, at, p int) Part {
+	low, top, s := d.word(at+2+4*p), d.U8(at+66+p), d.word(at+34+4*p)
+	var signs, to [4]uint32
+	for l := range 4 {
+		to[l], signs[l] = low>>(8*l)&255|top>>(2*l)&3<<8, 1024+s>>(8*l)&255
+	}
+	return Part{Q: runs2(d, to, signs, 1024+256), D: scalesIQ2(d, at, at+74, p)}
 }
 
 // QuantizeHost searches the code book for each group, with importance or without.

@@ -32,7 +32,38 @@ func (BlockIQ2_XS) HasMin() bool { return false }
 
 // Part is as [Block] says.
 func (f BlockIQ2_XS) Part(d Data, at, p int) Part {
+	if d.Words {
+		return f.tablePart(&d, at, p)
+	}
 	return joined(f.Run(d, at, 4*p), f.Run(d, at, 4*p+1), f.Run(d, at, 4*p+2), f.Run(d, at, 4*p+3))
+}
+
+// TableLen is how many codes and signs there are, and their values.
+func (BlockIQ2_XS) TableLen() int { return 512 + 128 + 4 }
+
+// TableWord is a code, or signs, in nibbles, or some values.
+func (BlockIQ2_XS) TableWord(i int) uint32 {
+	if i < 512 {
+		return spreadCode(gridIQ2_XS[i])
+	}
+	if i < 512+128 {
+		return signNibbles(evenSigns(uint32(i - 512)))
+	}
+	return values2(i - (512 + 128))
+}
+
+// tablePart is Part by the table.
+func (BlockIQ2_XS) tablePart(d *Data, at, p int) Part {
+	a, b := d.octet(at + 2 + 8*p)
+	to := [4]uint32{a & 511, a >> 16 & 511, b & 511, b >> 16 & 511}
+	signs := [4]uint32{512 + a>>9&127, 512 + a>>25, 512 + b>>9&127, 512 + b>>25}
+	return Part{Q: runs2(d, to, signs, 512+128), D: scalesIQ2(d, at, at+66, p)}
+}
+
+// scalesIQ2 are the scales of part p, with those of 4 bits at i, of the block at at.
+func scalesIQ2(d *Data, at, i, p int) [2]float32 {
+	s, scale := d.U8(i+p), d.F16(at)
+	return [2]float32{scale * (0.5 + float32(s&15)) * 0.25, scale * (0.5 + float32(s>>4)) * 0.25}
 }
 
 // scaleIQ2 is the scale of run r, with those of 4 bits at i, of the block at at.

@@ -37,7 +37,34 @@ func (BlockIQ2_XXS) HasMin() bool { return false }
 
 // Part is as [Block] says.
 func (f BlockIQ2_XXS) Part(d Data, at, p int) Part {
+	if d.Words {
+		return f.tablePart(&d, at, p)
+	}
 	return joined(f.Run(d, at, 4*p), f.Run(d, at, 4*p+1), f.Run(d, at, 4*p+2), f.Run(d, at, 4*p+3))
+}
+
+// TableLen is how many codes and signs there are, and their values.
+func (BlockIQ2_XXS) TableLen() int { return 256 + 128 + 4 }
+
+// TableWord is a code, or signs, in nibbles, or some values.
+func (BlockIQ2_XXS) TableWord(i int) uint32 {
+	if i < 256 {
+		return spreadCode(gridIQ2_XXS[i])
+	}
+	if i < 256+128 {
+		return signNibbles(evenSigns(uint32(i - 256)))
+	}
+	return values2(i - (256 + 128))
+}
+
+// tablePart is Part by the table.
+func (BlockIQ2_XXS) tablePart(d *Data, at, p int) Part {
+	codes, high := d.octet(at + 2 + 8*p)
+	var signs, to [4]uint32
+	for l := range 4 {
+		to[l], signs[l] = codes>>(8*l)&255, 256+high>>(7*l)&127
+	}
+	return plain(runs2(d, to, signs, 256+128), d.F16(at)*(0.5+float32(high>>28))*0.25)
 }
 
 // evenSigns are the 8 signs that the lowest 7 bits stand for: an even number of them is set.

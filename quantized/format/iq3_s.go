@@ -34,12 +34,37 @@ func (BlockIQ3_S) Run(d Data, at, r int) Run {
 // Scales is 1.
 func (BlockIQ3_S) Scales() int { return 1 }
 
-// HasMin is false.
-func (BlockIQ3_S) HasMin() bool { return false }
+// HasMin is true.
+func (BlockIQ3_S) HasMin() bool { return true }
 
 // Part is as [Block] says.
 func (f BlockIQ3_S) Part(d Data, at, p int) Part {
+	if d.Words {
+		return f.tablePart(&d, at, p)
+	}
 	return joined(f.Run(d, at, 4*p), f.Run(d, at, 4*p+1), f.Run(d, at, 4*p+2), f.Run(d, at, 4*p+3))
+}
+
+// TableLen is how many codes there are.
+func (BlockIQ3_S) TableLen() int { return 512 }
+
+// TableWord is the levels of a code.
+func (BlockIQ3_S) TableWord(i int) uint32 { return spreadTriples(uint32(gridIQ3_S[i])) }
+
+// tablePart is Part by the table.
+func (BlockIQ3_S) tablePart(d *Data, at, p int) Part {
+	a, b := d.octet(at + 2 + 8*p)
+	top, signs := d.U8(at+66+p), d.word(at+74+4*p)
+	var q [8]uint32
+	for l := range 8 {
+		q[l] = d.Table[a&255|top<<8&256] ^ signMasks(signs)
+		a, b = a>>8|b<<24, b>>8
+		top, signs = top>>1, signs>>4
+	}
+	s := d.U8(at+106+p>>1) >> (uint32(p) & 1 * 4) & 15
+	// A value is 2·level + 1, and its negative 2·(-level-1) + 1.
+	scale := d.F16(at) * float32(2*s+1)
+	return Part{Q: q, D: [2]float32{2 * scale}, M: [2]float32{scale}}
 }
 
 // QuantizeHost searches the code book for each group, with importance or without. As in the reference,

@@ -36,7 +36,32 @@ func (BlockIQ3_XXS) HasMin() bool { return false }
 
 // Part is as [Block] says.
 func (f BlockIQ3_XXS) Part(d Data, at, p int) Part {
+	if d.Words {
+		return f.tablePart(&d, at, p)
+	}
 	return joined(f.Run(d, at, 4*p), f.Run(d, at, 4*p+1), f.Run(d, at, 4*p+2), f.Run(d, at, 4*p+3))
+}
+
+// TableLen is how many codes there are.
+func (BlockIQ3_XXS) TableLen() int { return 256 }
+
+// TableWord is the values of a code.
+func (BlockIQ3_XXS) TableWord(i int) uint32 { return values3(uint32(gridIQ3_XXS[i])) }
+
+// tablePart is Part by the table.
+func (BlockIQ3_XXS) tablePart(d *Data, at, p int) Part {
+	a, b := d.octet(at + 2 + 8*p)
+	high := d.word(at + 66 + 4*p)
+	var q [8]uint32
+	for l := range 4 {
+		signs := evenSigns(high >> (7 * l))
+		for j := range 2 {
+			q[2*l+j] = negateMasked(d.Table[a>>(8*j)&255], signMasks(signs>>(4*j)))
+		}
+		a = a>>16 | b<<16
+		b >>= 16
+	}
+	return plain(q, d.F16(at)*(0.5+float32(high>>28))*0.5)
 }
 
 // values3 are the values that a code of 4 times 3 bits stands for: 4, 12, … 52 and 62.

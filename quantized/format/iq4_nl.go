@@ -9,7 +9,7 @@ import "github.com/gokiln/kiln/dsl"
 //	2  qs  16 bytes, as those of [BlockQ4_0]
 //
 // An element is d times value q of a table.
-type BlockIQ4_NL struct{}
+type BlockIQ4_NL struct{ noTable }
 
 // Elems is 32.
 func (BlockIQ4_NL) Elems() int { return 32 }

@@ -11,7 +11,7 @@ import "github.com/gokiln/kiln/dsl"
 //	8  qs        128 bytes: each group in 16, as those of [BlockQ4_0]
 //
 // An element is (d·(scale-32)) times value q of the table.
-type BlockIQ4_XS struct{}
+type BlockIQ4_XS struct{ noTable }
 
 // Elems is 256.
 func (BlockIQ4_XS) Elems() int { return 256 }

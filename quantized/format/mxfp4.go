@@ -13,7 +13,7 @@ import (
 //
 // An element is 2^(e-128) times value q of a table, which has twice the values of E2M1. An e of 255
 // is the largest power here, and no NaN.
-type BlockMXFP4 struct{}
+type BlockMXFP4 struct{ noTable }
 
 // Elems is 32.
 func (BlockMXFP4) Elems() int { return 32 }

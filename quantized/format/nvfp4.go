@@ -10,7 +10,7 @@ import "math"
 //
 // An element is half the scale times value q of the table of [BlockMXFP4]. The top bit of a scale is
 // ignored, and 0x7F is 0; but 0xFF is 480, as the reference has it.
-type BlockNVFP4 struct{}
+type BlockNVFP4 struct{ noTable }
 
 // Elems is 64.
 func (BlockNVFP4) Elems() int { return 64 }

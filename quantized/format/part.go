@@ -57,6 +57,9 @@ func (d *Data) quad16(i int) [4]uint32 { return dsl.LoadVec[[4]uint32](d.W, i>>4
 // last two bytes, behind which there may be none.
 func (d *Data) quad2(i int) [4]uint32 {
 	w := d.quad4(i)
+	if d.Words {
+		return d.quadFrom(i, w)
+	}
 	return [4]uint32{
 		d.from(i, w[0], w[1]), d.from(i, w[1], w[2]), d.from(i, w[2], w[3]), d.from(i, w[3], d.U16(i+14)),
 	}
@@ -65,11 +68,21 @@ func (d *Data) quad2(i int) [4]uint32 {
 // quad1 returns the 16 bytes at i.
 func (d *Data) quad1(i int) [4]uint32 {
 	w := d.quad4(i)
+	if d.Words {
+		return d.quadFrom(i, w)
+	}
 	// The last three bytes, of which those behind the words of w are moved to the front.
 	last := d.U8(i+13)<<8 | d.U8(i+14)<<16 | d.U8(i+15)<<24
 	last >>= 32 - uint32(i)&3*8
 	return [4]uint32{
 		d.from(i, w[0], w[1]), d.from(i, w[1], w[2]), d.from(i, w[2], w[3]), d.from(i, w[3], last),
+	}
+}
+
+// quadFrom returns the 16 bytes at i, of which w has the first, where there is a word behind them.
+func (d *Data) quadFrom(i int, w [4]uint32) [4]uint32 {
+	return [4]uint32{
+		d.from(i, w[0], w[1]), d.from(i, w[1], w[2]), d.from(i, w[2], w[3]), d.from(i, w[3], d.W[i>>2+4]),
 	}
 }
 
@@ -102,6 +115,10 @@ func (d *Data) octet2(i int) (q [8]uint32) {
 	w := d.octet4(i)
 	for j := range 7 {
 		q[j] = d.from(i, w[j], w[j+1])
+	}
+	if d.Words {
+		q[7] = d.from(i, w[7], d.W[i>>2+8])
+		return q
 	}
 	q[7] = d.from(i, w[7], d.U16(i+30))
 	return q

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// Parts have the values of runs, for any bytes, wherever a block lies and up to the last byte.
+// Parts have the values of runs, for any bytes, wherever a block lies and up to the last byte; so have
+// those of words alone with a table, of which there are as many as the last byte needs.
 func TestPart(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, of := range quantizedTypes() {
@@ -21,6 +23,10 @@ func TestPart(t *testing.T) {
 			raw[i] = byte(rnd.Uint32())
 		}
 		d := DataOf(raw)
+		words := Data{W: DataOf(append(slices.Clone(raw), make([]byte, 4)...)).W, Words: true}
+		for i := range f.TableLen() {
+			words.Table = append(words.Table, f.TableWord(i))
+		}
 		for i := range 37 {
 			for p := range f.Elems() / PartLen {
 				d.Shifts = (i+p)%2 == 0
@@ -28,10 +34,14 @@ func TestPart(t *testing.T) {
 				if !f.HasMin() {
 					require.Zero(t, part.M, "%v", of)
 				}
+				words.Shifts = d.Shifts
+				inWords := f.Part(words, i*f.Bytes(), p)
 				for j := range PartLen {
 					run := f.Run(d, i*f.Bytes(), p*4+j/RunLen)
 					most := math.Abs(float64(run.D))*128 + math.Abs(float64(run.M))
-					closeTo(t, float64(run.At(j%RunLen)), float64(part.At(j, f.Scales())), most, "%v: block %d, part %d, element %d", of, i, p, j)
+					want := float64(run.At(j % RunLen))
+					closeTo(t, want, float64(part.At(j, f.Scales())), most, "%v: block %d, part %d, element %d", of, i, p, j)
+					closeTo(t, want, float64(inWords.At(j, f.Scales())), most, "%v in words: block %d, part %d, element %d", of, i, p, j)
 				}
 			}
 		}

@@ -6,7 +6,7 @@ package format
 //	2  qs  16 bytes: element j in bit j%8 of byte j/8
 //
 // An element is d where its bit is set, and -d where not.
-type BlockQ1_0 struct{}
+type BlockQ1_0 struct{ noTable }
 
 // Elems is 128.
 func (BlockQ1_0) Elems() int { return 128 }

@@ -6,7 +6,7 @@ package format
 //	2  qs  16 bytes: element j in bits 2·(j%4) of byte j/4
 //
 // An element is d·(q-1).
-type BlockQ2_0 struct{}
+type BlockQ2_0 struct{ noTable }
 
 // Elems is 64.
 func (BlockQ2_0) Elems() int { return 64 }

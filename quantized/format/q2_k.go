@@ -9,7 +9,7 @@ import "github.com/gokiln/kiln/dsl"
 //	80  d, dmin  halves
 //
 // An element is (d·scale)·q - dmin·minimum.
-type BlockQ2_K struct{}
+type BlockQ2_K struct{ noTable }
 
 // Elems is 256.
 func (BlockQ2_K) Elems() int { return 256 }

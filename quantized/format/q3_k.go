@@ -9,7 +9,7 @@ package format
 //	108  d       half
 //
 // An element is (d·(scale-32))·(q-4).
-type BlockQ3_K struct{}
+type BlockQ3_K struct{ noTable }
 
 // Elems is 256.
 func (BlockQ3_K) Elems() int { return 256 }
@@ -39,8 +39,8 @@ func (BlockQ3_K) Part(d Data, at, p int) Part {
 	q := onePair(d.octet2(at+32+p>>2*32), uint32(p)&3*2)
 	q = addBits(q, d.octet2(at), ones, p, 2)
 	scale := d.F16(at + 108)
-	a := scale * float32(int32(scaleQ3K(&d, at+96, 2*p))-32)
-	b := scale * float32(int32(scaleQ3K(&d, at+96, 2*p+1))-32)
+	s := d.U16(at+96+p&3*2)>>(p>>2*4)&0x0F0F | d.U16(at+104+p&1*2)>>(p>>1*2)&0x0303<<4
+	a, b := scale*float32(int32(s&255)-32), scale*float32(int32(s>>8)-32)
 	return Part{q, [2]float32{a, b}, [2]float32{-4 * a, -4 * b}}
 }
 

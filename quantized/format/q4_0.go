@@ -8,7 +8,7 @@ import "github.com/gokiln/kiln/dsl"
 //	2  qs  16 bytes: element j in the low, j+16 in the high nibble of byte j
 //
 // An element is d·(q-8).
-type BlockQ4_0 struct{}
+type BlockQ4_0 struct{ noTable }
 
 // Elems is 32.
 func (BlockQ4_0) Elems() int { return 32 }

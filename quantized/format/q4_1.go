@@ -6,7 +6,7 @@ package format
 //	4  qs    16 bytes, as those of [BlockQ4_0]
 //
 // An element is d·q + m.
-type BlockQ4_1 struct{}
+type BlockQ4_1 struct{ noTable }
 
 // Elems is 32.
 func (BlockQ4_1) Elems() int { return 32 }

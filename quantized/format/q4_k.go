@@ -9,7 +9,7 @@ import "github.com/gokiln/kiln/dsl"
 //	16  qs       128 bytes: group 2i in the low, 2i+1 in the high nibbles of 32 bytes
 //
 // An element is (d·scale)·q - dmin·minimum.
-type BlockQ4_K struct{}
+type BlockQ4_K struct{ noTable }
 
 // Elems is 256.
 func (BlockQ4_K) Elems() int { return 256 }

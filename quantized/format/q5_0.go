@@ -7,7 +7,7 @@ package format
 //	6  qs  16 bytes: the lower bits, as those of [BlockQ4_0]
 //
 // An element is d·(q-16).
-type BlockQ5_0 struct{}
+type BlockQ5_0 struct{ noTable }
 
 // Elems is 32.
 func (BlockQ5_0) Elems() int { return 32 }

@@ -7,7 +7,7 @@ package format
 //	8  qs    16 bytes, as those of [BlockQ5_0]
 //
 // An element is d·q + m.
-type BlockQ5_1 struct{}
+type BlockQ5_1 struct{ noTable }
 
 // Elems is 32.
 func (BlockQ5_1) Elems() int { return 32 }

@@ -8,7 +8,7 @@ package format
 //	48  qs       128 bytes: the lower bits, as those of [BlockQ4_K]
 //
 // An element is (d·scale)·q - dmin·minimum.
-type BlockQ5_K struct{}
+type BlockQ5_K struct{ noTable }
 
 // Elems is 256.
 func (BlockQ5_K) Elems() int { return 256 }

@@ -10,7 +10,7 @@ import "github.com/gokiln/kiln/dsl"
 //	208  d       half
 //
 // An element is (d·scale)·(q-32).
-type BlockQ6_K struct{}
+type BlockQ6_K struct{ noTable }
 
 // Elems is 256.
 func (BlockQ6_K) Elems() int { return 256 }
@@ -24,7 +24,7 @@ func (BlockQ6_K) Run(d Data, at, r int) Run {
 	lo, hi := d.U32Of16(i)>>shift&lowNibbles, d.U32Of16(i+4)>>shift&lowNibbles
 	h := at + 128 + pairsAt(r)
 	lo2, hi2 := pairs(d.U32Of16(h), d.U32Of16(h+4), r)
-	scale := d.F16(at+208) * float32(int8(d.B[at+192+r>>1]))
+	scale := d.F16(at+208) * float32(int8(d.U8(at+192+r>>1)))
 	return scaled(lessBytes(lo|lo2<<4, 32), lessBytes(hi|hi2<<4, 32), scale)
 }
 

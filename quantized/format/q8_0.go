@@ -8,7 +8,7 @@ import "github.com/gokiln/kiln/dsl"
 //	2  qs  32 signed bytes
 //
 // An element is d·q.
-type BlockQ8_0 struct{}
+type BlockQ8_0 struct{ noTable }
 
 // Elems is 32.
 func (BlockQ8_0) Elems() int { return 32 }

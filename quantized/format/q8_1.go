@@ -7,7 +7,7 @@ package format
 //	4  qs  32 signed bytes
 //
 // An element is d·q.
-type BlockQ8_1 struct{}
+type BlockQ8_1 struct{ noTable }
 
 // Elems is 32.
 func (BlockQ8_1) Elems() int { return 32 }

@@ -9,7 +9,7 @@ import "math"
 //	260  bsums  16 of int16: sums of 16 elements each
 //
 // An element is d·q.
-type BlockQ8_K struct{}
+type BlockQ8_K struct{ noTable }
 
 // Elems is 256.
 func (BlockQ8_K) Elems() int { return 256 }

@@ -1,5 +1,7 @@
 package format
 
+import "github.com/gokiln/kiln/dsl"
+
 // BlockTQ1_0 is [TQ1_0]: 256 elements of -1, 0 and 1 with a scale, five in a byte.
 //
 //	0   qs  48 bytes: digits n = 0 to 4 of the first 32 are elements 32·n + l, those of the other
@@ -9,7 +11,7 @@ package format
 //
 // A byte is a fraction with 5 digits to base 3, the first one highest: digit n is the integer part
 // of three times the fraction that is left of byte·3ⁿ/256. An element is d·(digit-1).
-type BlockTQ1_0 struct{}
+type BlockTQ1_0 struct{ noTable }
 
 // Elems is 256.
 func (BlockTQ1_0) Elems() int { return 256 }
@@ -36,12 +38,54 @@ func (BlockTQ1_0) Run(d Data, at, r int) Run {
 // Scales is 1.
 func (BlockTQ1_0) Scales() int { return 1 }
 
-// HasMin is false.
-func (BlockTQ1_0) HasMin() bool { return false }
+// HasMin is true.
+func (BlockTQ1_0) HasMin() bool { return true }
 
 // Part is as [Block] says.
 func (f BlockTQ1_0) Part(d Data, at, p int) Part {
+	if d.Words {
+		return partTQ1(&d, at, p)
+	}
 	return joined(f.Run(d, at, 4*p), f.Run(d, at, 4*p+1), f.Run(d, at, 4*p+2), f.Run(d, at, 4*p+3))
+}
+
+// partTQ1 is Part without branches: each half is a digit of 16 bytes, but the last one, which is four
+// digits of 4.
+func partTQ1(d *Data, at, p int) Part {
+	i, j, n, m := at, at+16, p, p
+	if p >= 5 {
+		i, j, n, m = at+32, at+32, p*2-10, p*2-9
+	}
+	lo, hi := d.quad2(i), d.quad2(j)
+	power, each := powers3(n), uint32(1)
+	other := powers3(m)
+	if p == 7 {
+		w := d.word(at + 48)
+		hi, other, each = [4]uint32{w, w, w, w}, 1, 3
+	}
+	var q [8]uint32
+	for k := range 4 {
+		q[k], q[4+k] = digitsTimes(lo[k], power), digitsTimes(hi[k], other)
+		other *= each
+	}
+	return less(q, d.F16(at+52), 1)
+}
+
+// powers3 is 3ⁿ for n up to 5.
+func powers3(n int) uint32 {
+	// Of three and less as bytes, by the lower bits, and times 81 by the highest one.
+	v := uint32(0x1B090301) >> (uint32(n) & 3 * 8) & 255
+	if n >= 4 {
+		v *= 81
+	}
+	return v
+}
+
+// digitsTimes returns the digits of four bytes that are the first ones times a power.
+func digitsTimes(w, power uint32) uint32 {
+	const even = 0x00FF00FF // 16 bits for each byte
+	a, b := (w&even)*power&even*3, (w>>8&even)*power&even*3
+	return dsl.Permute(a, b, 0x7351)
 }
 
 // digits returns digit n of four bytes.

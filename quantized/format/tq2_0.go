@@ -6,7 +6,7 @@ package format
 //	64  d   half
 //
 // An element is d·(q-1).
-type BlockTQ2_0 struct{}
+type BlockTQ2_0 struct{ noTable }
 
 // Elems is 256.
 func (BlockTQ2_0) Elems() int { return 256 }

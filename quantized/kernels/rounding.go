@@ -65,33 +65,63 @@ func RoundingWords(rows, line, numbers int) int { return rows * line * (8 + numb
 // then the last four, which lanes with neighbouring parts load at once; behind the words of all rows
 // come their numbers, a vector for each part.
 func roundRows[F format.Block, T dsl.Float](t dsl.Thread, to []uint32, x []T, k int, c *Few, f F) {
-	runs, line, n := k/format.RunLen, k/format.PartLen, Numbers(f)
-	for base := 0; base < runs; base += t.BlockDimX() {
-		i := base + t.ThreadX()
-		vs := dsl.LocalSlice[[8]T](c.Rows) // all loads come first
+	values := dsl.LocalSlice[[8]T](c.Rows * ahead(c))
+	loadRuns(t, values, x, k, 0, c)
+	roundRuns(t, values, to, x, k, c, f)
+	t.Sync()
+}
+
+// ahead is how many runs of each row a thread loads at once.
+func ahead(c *Few) dsl.ConstInt { return max(1, 4/c.Rows) }
+
+// loadRuns loads the runs of activations, eight neighbouring ones each, that a thread rounds next, from
+// number base of each row on. Indices have 31 bits, as shared memory and rows of weights have.
+func loadRuns[T dsl.Float](t dsl.Thread, values [][8]T, x []T, k int, base uint32, c *Few) {
+	runs := uint32(k) / format.RunLen
+	for a := range int(ahead(c)) {
+		i := min(base+uint32(a)*uint32(t.BlockDimX())+uint32(t.ThreadX()), runs-1)
 		for m := range int(c.Rows) {
-			vs[m] = dsl.LoadVec[[8]T](x, m*runs+min(i, runs-1))
+			values[a*int(c.Rows)+m] = dsl.LoadVec[[8]T](x, int(int32(uint32(m)*runs+i)))
 		}
-		for m := range int(c.Rows) {
-			r := roundEight(t, vs[m])
-			if i >= runs {
-				continue
-			}
-			dsl.StoreVec(to, ((2*m+i%4/2)*line+i/4)*2+i%2, r.words)
-			if i%4 != 0 {
-				continue
-			}
-			at := int(c.Rows)*8*line + (m*line+i/4)*n
-			to[at] = math.Float32bits(r.scale)
-			if n == 2 {
-				to[at+1] = math.Float32bits(float32(r.sum + r.other))
-			}
-			if n == 4 {
-				to[at+1], to[at+2] = math.Float32bits(float32(r.sum)), math.Float32bits(float32(r.other))
+	}
+}
+
+// roundRuns rounds and stores all activations, of which the first ones are loaded.
+func roundRuns[F format.Block, T dsl.Float](t dsl.Thread, values [][8]T, to []uint32, x []T, k int, c *Few, f F) {
+	runs, step := uint32(k)/format.RunLen, uint32(t.BlockDimX())
+	for base := uint32(0); base < runs; base += step * uint32(ahead(c)) {
+		if base > 0 {
+			loadRuns(t, values, x, k, base, c)
+		}
+		for a := range int(ahead(c)) {
+			if first := base + uint32(a)*step; first < runs {
+				for m := range int(c.Rows) {
+					roundRun(t, values[a*int(c.Rows)+m], to, first+uint32(t.ThreadX()), m, runs, c, f)
+				}
 			}
 		}
 	}
-	t.Sync()
+}
+
+// roundRun rounds and stores run i of row m, if a row has it.
+func roundRun[F format.Block, T dsl.Float](t dsl.Thread, of [8]T, to []uint32, i uint32, m int, runs uint32, c *Few, f F) {
+	line, n := runs/4, uint32(Numbers(f))
+	r := roundEight(t, of)
+	if i >= runs {
+		return
+	}
+	dsl.StoreVec(to, int(int32(((2*uint32(m)+i%4/2)*line+i/4)*2+i%2)), r.words)
+	if i%4 != 0 {
+		return
+	}
+	at := int(int32(uint32(c.Rows)*8*line + (uint32(m)*line+i/4)*n))
+	to[at] = math.Float32bits(r.scale)
+	if n == 2 {
+		to[at+1] = math.Float32bits(float32(r.sum + r.other))
+	}
+	if n == 4 {
+		to[at+1], to[at+2] = math.Float32bits(float32(r.sum)), math.Float32bits(float32(r.other))
+	}
 }
 
 // readPart returns the bytes of part i of row m, and its numbers, as roundRows stores them.
