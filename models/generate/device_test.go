@@ -56,6 +56,29 @@ func TestDevice(t *testing.T) {
 	}
 }
 
+// Penalties bring the first tokens behind others that were not looked at: those are found.
+func TestPenalisedFirst(t *testing.T) {
+	const vocab = 5000
+	logits, bias := make([]float32, vocab), map[int32]float64{}
+	for i := range logits {
+		logits[i] = 100 - float32(i)/5
+	}
+	for id := range int32(60) {
+		bias[id] = -13 // behind 64 others
+	}
+	x := tensor.From(openDevice(t), logits, 1, vocab)
+	for _, o := range []Sampling{{}, {Temperature: 0.01}, {Temperature: 0.01, TopK: 3}, {Temperature: 0.01, TopP: 0.9}} {
+		o.LogitBias = bias
+		s := newSampler(t, seeded(o, 1))
+		got, err := s.Pick(logits)
+		require.NoError(t, err)
+		require.Equal(t, int32(60), got.ID)
+		list, err := sampleDevice(x, []*Sampler{s})
+		require.NoError(t, err)
+		require.Equal(t, int32(60), list[0].ID)
+	}
+}
+
 // Which choices are made of what is copied, without whole rows.
 func TestDeviceDecides(t *testing.T) {
 	dev := openDevice(t)

@@ -380,6 +380,15 @@ func TestBeam(t *testing.T) {
 		}
 		require.InDelta(t, p, wide[0].LogProb, 1e-4)
 	}
+	for seed := range uint64(10) { // a token that ends texts counts if it is among the best
+		m = newToy(t, 3)
+		m.seed = seed
+		g := &Generator[*toySequence]{Model: m, EOS: []int32{2}}
+		got, err := g.Beam(context.Background(), []int32{0}, BeamOptions{Width: 1, MaxTokens: 8})
+		require.NoError(t, err)
+		greedy, _ := ids(t, g, []int32{0}, Options{MaxTokens: 8})
+		require.Equal(t, greedy, got[0].IDs)
+	}
 	_, err := (&Generator[*toySequence]{Model: m}).Beam(context.Background(), nil, BeamOptions{Width: 1, MaxTokens: 1})
 	require.ErrorIs(t, err, ErrOption)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -182,6 +182,10 @@ func TestGrows(t *testing.T) {
 // everyKind is options of each kind, alone and together.
 func everyKind() map[string]Sampling {
 	bias := map[int32]float64{3: 2, 8: math.Inf(-1), 4999: 5}
+	several := map[int32]float64{}
+	for id := range int32(20) {
+		several[100+id] = 7 // together about as likely as all others
+	}
 	return map[string]Sampling{
 		"greedy":           {},
 		"greedy penalties": {RepetitionPenalty: 1.4, FrequencyPenalty: 0.5, PresencePenalty: 0.2, LogitBias: bias},
@@ -193,6 +197,7 @@ func everyKind() map[string]Sampling {
 		"top p":            {Temperature: 0.7, TopP: 0.9},
 		"top p cold":       {Temperature: 0.1, TopP: 0.5},
 		"top p penalties":  {Temperature: 0.3, TopP: 0.5, LogitBias: bias, RepetitionPenalty: 1.1},
+		"top p several":    {Temperature: 1, TopP: 0.6, LogitBias: several},
 		"min p":            {Temperature: 1, MinP: 0.3},
 		"typical":          {Temperature: 1, TypicalP: 0.3},
 		"k and typical":    {Temperature: 1, TopK: 50, TypicalP: 0.5, MinP: 0.01, TopP: 0.99},
