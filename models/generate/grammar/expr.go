@@ -97,6 +97,7 @@ type builder struct {
 	g     *Grammar
 	names map[string]int32
 	depth int
+	work  int // expressions gone through, as those of no places can be repeated, too
 	err   error
 }
 
@@ -137,6 +138,9 @@ func (b *builder) expr(e expr, next int32) int32 {
 		b.err = bad("expressions are nested more than %d deep", maxDepth)
 	}
 	defer func() { b.depth-- }()
+	if b.work++; b.work > 4*maxNodes && b.err == nil {
+		b.err = bad("it is too large: more than %d parts", 4*maxNodes)
+	}
 	if b.err != nil {
 		return next
 	}
