@@ -151,8 +151,12 @@ func copyingBlocks(room int, fits func(p *fewProblem) bool) ops.Strategy[fewProb
 	}
 	return ops.Strategy[fewProblem]{
 		Name: fmt.Sprintf("blocks of %d threads that copy, of which %d fit", threads, room),
-		Fits: func(p *fewProblem) bool { return fits(p) && p.suits(of(p)) == nil },
-		Run:  func(_ *runtime.Stream, p *fewProblem) error { return p.launch(copyingDots, of(p)) },
+		Fits: func(p *fewProblem) bool {
+			most := *p // for which sums have the same order
+			most.rows = fewRows
+			return fits(p) && p.suits(of(&most)) == nil
+		},
+		Run: func(_ *runtime.Stream, p *fewProblem) error { return p.launch(copyingDots, of(p)) },
 	}
 }
 
