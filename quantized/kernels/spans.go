@@ -10,8 +10,8 @@ import (
 // SpanDots stores the products of few rows of activations, as [SpanActivations] stores them, with all
 // rows of a matrix of blocks: out has rows times n of them. The lanes of a warp, format.SpanLanes of
 // them, read 256 elements of a row together. Bytes are multiplied by [dsl.Dot4], exactly, and the sums of
-// four, or eight, elements are scaled in float32. A lane adds up what it has of all spans, in order, of one
-// row of activations in four sums, and then lanes are added as a tree.
+// four, or eight, elements are scaled in float32. A lane adds up what it has of all spans, in order, and
+// then lanes are added as a tree.
 //
 //kiln:kernel
 //kiln:const rows=1,3
@@ -22,45 +22,35 @@ func SpanDots[F format.Spanned, T dsl.Float](
 	spans, bytes, words := k/format.SpanLen, format.SpanLen/f.Elems()*f.Bytes(), SpanSize(f)
 	each := (n + t.GridDimX() - 1) / t.GridDimX() // rows of a block, which are neighbours
 	for row := t.BlockX() * each; row < min(t.BlockX()*each+each, n); row++ {
-		sums := dsl.LocalSlice[float32](4 * rows)
-		for j := range 4 * int(rows) {
-			sums[j] = 0
+		sums := dsl.LocalSlice[float32](rows)
+		for m := range int(rows) {
+			sums[m] = 0
 		}
 		for i := range spans {
 			s := f.Span(t, d, (row*spans+i)*bytes)
 			for m := range int(rows) {
-				at, to := (m*spans+i)*words+t.Lane(), sums[4*m:4*m+4]
-				if rows == 1 { // additions do not wait for each other
-					dotSpan(t, f, &s, x, at, to, 4)
-				} else { // as many registers
-					dotSpan(t, f, &s, x, at, to, 1)
-				}
+				sums[m] += dotSpan(t, f, &s, x, (m*spans+i)*words+t.Lane())
 			}
 		}
 		for m := range int(rows) {
-			v := sums[4*m : 4*m+4]
-			if v := dsl.WarpSum(t, v[0]+v[1]+(v[2]+v[3])); t.Lane() == 0 {
+			if v := dsl.WarpSum(t, sums[m]); t.Lane() == 0 {
 				out[m*n+row] = dsl.To[T](v)
 			}
 		}
 	}
 }
 
-// dotSpan adds what a lane has of the dot product of a span with the activations whose words of this lane
-// begin at one of x, to so many sums.
-func dotSpan[F format.Spanned](t dsl.Thread, f F, s *format.Span, x []uint32, at int, sums []float32, n dsl.ConstInt) {
+// dotSpan is what a lane has of the dot product of a span with the activations whose words of this lane
+// begin at one of x.
+func dotSpan[F format.Spanned](t dsl.Thread, f F, s *format.Span, x []uint32, at int) float32 {
 	const lanes = format.SpanLanes
 	d := s.D * math.Float32frombits(x[at+4*lanes])
-	last := int(n) - 1
-	if f.SpanMins() {
-		v := float32(0)
-		if t.Lane()&1 == 1 {
-			v = d
-		}
-		sums[last] += v
+	v := float32(0)
+	if f.SpanMins() && t.Lane()&1 == 1 {
+		v = d
 	}
 	if f.Bias() != 0 {
-		sums[last] = dsl.FMA(d, math.Float32frombits(x[at+5*lanes]), sums[last])
+		v = d * math.Float32frombits(x[at+5*lanes])
 	}
 	for j := range 4 {
 		if pairs(f, j) {
@@ -70,9 +60,9 @@ func dotSpan[F format.Spanned](t dsl.Thread, f F, s *format.Span, x []uint32, at
 		if j < 3 && pairs(f, j+1) {
 			sum = dsl.Dot4(int32(s.Q[j+1]), int32(x[at+(j+1)*lanes]), sum)
 		}
-		to := j % int(n)
-		sums[to] = dsl.FMA(float32(sum), dsl.Shuffle(t, d, f.ScaleLane(j, t.Lane())), sums[to])
+		v = dsl.FMA(float32(sum), dsl.Shuffle(t, d, f.ScaleLane(j, t.Lane())), v)
 	}
+	return v
 }
 
 // pairs reports whether Q[j] has the scale of the word before it in all lanes.
