@@ -65,13 +65,37 @@ func RoundingWords(rows, line, numbers int) int { return rows * line * (8 + numb
 // then the last four, which lanes with neighbouring parts load at once; behind the words of all rows
 // come their numbers, a vector for each part.
 func roundRows[F format.Block, T dsl.Float](t dsl.Thread, to []uint32, x []T, k int, c *Few, f F) {
-	values := dsl.LocalSlice[[8]T](c.Rows * ahead(c))
-	loadRuns(t, values, x, k, 0, c)
-	roundRuns(t, values, to, x, k, c, f)
+	runs, line, n := k/format.RunLen, k/format.PartLen, Numbers(f)
+	for base := 0; base < runs; base += t.BlockDimX() {
+		i := base + t.ThreadX()
+		vs := dsl.LocalSlice[[8]T](c.Rows) // all loads come first
+		for m := range int(c.Rows) {
+			vs[m] = dsl.LoadVec[[8]T](x, m*runs+min(i, runs-1))
+		}
+		for m := range int(c.Rows) {
+			r := roundEight(t, vs[m])
+			if i >= runs {
+				continue
+			}
+			dsl.StoreVec(to, ((2*m+i%4/2)*line+i/4)*2+i%2, r.words)
+			if i%4 != 0 {
+				continue
+			}
+			at := int(c.Rows)*8*line + (m*line+i/4)*n
+			to[at] = math.Float32bits(r.scale)
+			if n == 2 {
+				to[at+1] = math.Float32bits(float32(r.sum + r.other))
+			}
+			if n == 4 {
+				to[at+1], to[at+2] = math.Float32bits(float32(r.sum)), math.Float32bits(float32(r.other))
+			}
+		}
+	}
 	t.Sync()
 }
 
-// ahead is how many runs of each row a thread loads at once.
+// ahead is how many runs of each row a thread of [CopyingDots] loads at once, before it begins to copy:
+// where nothing is between loads and rounding, [roundRows] takes less time.
 func ahead(c *Few) dsl.ConstInt { return max(1, 4/c.Rows) }
 
 // loadRuns loads the runs of activations, eight neighbouring ones each, that a thread rounds next, from
