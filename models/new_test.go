@@ -1,6 +1,8 @@
 package models
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,8 +12,9 @@ import (
 
 // TestNew steps a model with random weights, and refuses an architecture that there is none of.
 func TestNew(t *testing.T) {
-	c, err := ParseConfig([]byte(`{"model_type": "llama", "vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2,
-		"num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 48, "max_position_embeddings": 128}`))
+	c, err := ParseConfig([]byte(`{"model_type": "llama", "vocab_size": 64, "hidden_size": 32,
+		"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+		"intermediate_size": 48, "max_position_embeddings": 128}`))
 	require.NoError(t, err)
 	d, err := tensor.Open("cpu")
 	require.NoError(t, err)
@@ -26,4 +29,19 @@ func TestNew(t *testing.T) {
 	_, err = New(&Config{ModelType: "nothing"}, Options{Device: d})
 	require.ErrorIs(t, err, ErrConfig)
 	require.ErrorContains(t, err, "nothing")
+}
+
+// TestOpenOthers opens what is no model.
+func TestOpenOthers(t *testing.T) {
+	folder := t.TempDir()
+	_, err := Open(folder, Options{})
+	require.ErrorIs(t, err, ErrConfig)
+	require.ErrorContains(t, err, "no config.json, and not one GGUF file alone")
+
+	name := filepath.Join(folder, "README.md")
+	require.NoError(t, os.WriteFile(name, []byte("# A model\n"), 0o600))
+	_, err = Open(name, Options{})
+	require.ErrorIs(t, err, ErrConfig)
+	require.ErrorContains(t, err, "README.md: ")
+	require.ErrorContains(t, err, "no GGUF file, and has no config.json beside it")
 }

@@ -90,6 +90,9 @@ func find(path string) (*published, error) {
 		}
 		return nil, fmt.Errorf("%w: no config.json, and not one GGUF file alone", ErrConfig)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: it is no GGUF file, and has no config.json beside it", ErrConfig)
+	}
 	if err != nil {
 		return nil, err
 	}
