@@ -92,7 +92,7 @@ func mostMemory(arch, name string) int {
 	case arch == "sm_90a" && strings.HasPrefix(name, "f64"):
 		return 56
 	case strings.HasPrefix(arch, "sm_") && strings.Contains(name, "gradients of queries, heads of 128, options: true"):
-		return 52
+		return 56
 	case arch == "gfx1100" && strings.Contains(name, "gradients of keys"):
 		return 54
 	case arch == "gfx1201" && strings.Contains(name, "gradients of keys, heads of 64, options: true"):
