@@ -213,7 +213,7 @@ func (r *Run[S]) Text() (string, error) {
 }
 
 // Tokens generates one token after the other, the one that ends it included. An error ends it, that
-// of a context among them; beside it stands text that was held back, and the id -1. It can be read
+// of a context among them; beside it stands buffered text, and the id -1. It can be read
 // once. Reading may stop early; the session can be used again after that.
 func (r *Run[S]) Tokens() iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
@@ -305,7 +305,7 @@ func (r *Run[S]) feed(draft []int32) (*tensor.Tensor, error) {
 	return rows.Narrow(0, len(part)-1, 1+len(draft)), nil
 }
 
-// step feeds ids. What the sequence knows after an error is not known, so it begins anew.
+// step feeds ids. After an error the state of the sequence is undefined, so a new one replaces it.
 func (s *Session[S]) step(ids []int32, all bool) (*tensor.Tensor, error) {
 	var logits *tensor.Tensor
 	if all {
@@ -392,7 +392,7 @@ func (r *Run[S]) take(c Choice, start time.Time, yield func(Token) bool) (done b
 	return !yield(out) || reason != "", nil
 }
 
-// rest is text that was held back.
+// rest is the text that is still buffered.
 func (r *Run[S]) rest() string {
 	if r.text == nil {
 		return ""

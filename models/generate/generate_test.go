@@ -128,7 +128,7 @@ func TestStop(t *testing.T) {
 }
 
 // What comes out is the text in front of the stop string that is complete first, however the text
-// is cut, and nothing is held back that no stop string begins with.
+// is cut, and nothing is buffered that no stop string begins with.
 func TestStopPieces(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	word := func(n int) string {
@@ -218,7 +218,7 @@ func TestCancel(t *testing.T) {
 		}
 	}
 	require.ErrorIs(t, last, context.Canceled)
-	require.Equal(t, "abcdef<", text, "with what was held back")
+	require.Equal(t, "abcdef<", text, "with what was buffered")
 	require.Empty(t, run.Usage().Reason)
 
 	run, err = s.Generate(context.Background(), []int32{1}, Options{})

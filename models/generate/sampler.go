@@ -32,7 +32,7 @@ type Sampler struct {
 	last     surprise
 }
 
-// surprise is what mirostat wants to know of the token that was chosen.
+// surprise is the surprisal of the chosen token, −log₂ of its probability, which mirostat adapts to.
 type surprise struct {
 	id   int32
 	bits float64

@@ -58,7 +58,7 @@ func (p *pieces) open() int {
 	return most
 }
 
-// flush returns what was held back, at the end. A stop string may be completed by the rest of a
+// flush returns the buffered text, at the end. A stop string may be completed by the rest of a
 // character that never came to its end.
 func (p *pieces) flush() string {
 	if p.ended {

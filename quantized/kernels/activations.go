@@ -34,49 +34,61 @@ func Activations[T dsl.Float](t dsl.Thread, out []uint32, x []T, line int, l Lay
 	scales := out[words/8/line*padded*8:]
 	for base := t.BlockX() * t.BlockDimX(); base < words; base += t.GridDimX() * t.BlockDimX() {
 		i := base + t.ThreadX()
-		v := dsl.LoadVec[[4]T](x, min(i, words-1))
-		var e [4]float32
-		most := float32(0)
-		for j := range 4 {
-			e[j] = dsl.F32(v[j])
-			most = max(most, dsl.Abs(e[j]))
-		}
-		for lane := 1; lane < 8; lane *= 2 {
-			most = max(most, dsl.ShuffleXor(t, most, lane))
-		}
-		scale, inverse := most*(1.0/127), 127/most
-		if most < 0x1p-119 {
-			scale, inverse = 0, 0
-		}
-		var word uint32
-		sum := int32(0)
-		for j := range 4 {
-			q := int32(dsl.RoundEven(e[j] * inverse)) // of NaN it is 0
-			word |= uint32(q) & 255 << (8 * j)
-			sum += q
-		}
-		for lane := 1; lane < 4; lane *= 2 {
-			sum += dsl.ShuffleXor(t, sum, lane)
-		}
-		other := dsl.ShuffleXor(t, sum, 4)
+		r := roundFour(t, dsl.LoadVec[[4]T](x, min(i, words-1)))
 		if i >= words {
 			continue
 		}
 		// The first part of as many as there are lanes, and the number of this one among them.
 		part := i/8/line*padded + i/8%line
 		first, lane := part/lanes*lanes, part%lanes
-		out[first*8+i%8*lanes+lane] = word
+		out[first*8+i%8*lanes+lane] = r.word
 		if at := first*n + lane; i%8 == 0 {
-			scales[at] = math.Float32bits(scale)
+			scales[at] = math.Float32bits(r.scale)
 			if n == 2 {
-				scales[at+lanes] = math.Float32bits(float32(sum + other))
+				scales[at+lanes] = math.Float32bits(float32(r.sum + r.other))
 			}
 			if n == 4 {
-				scales[at+lanes] = math.Float32bits(float32(sum))
-				scales[at+2*lanes] = math.Float32bits(float32(other))
+				scales[at+lanes] = math.Float32bits(float32(r.sum))
+				scales[at+2*lanes] = math.Float32bits(float32(r.other))
 			}
 		}
 	}
+}
+
+// roundedFour is four elements as signed bytes, the scale of the 32 that they are of, and the sums of
+// the bytes of their half of these and of the other one.
+type roundedFour struct {
+	word       uint32
+	scale      float32
+	sum, other int32
+}
+
+// roundFour rounds four elements in each of eight neighbouring lanes, as [Activations] says.
+func roundFour[T dsl.Float](t dsl.Thread, v [4]T) (r roundedFour) {
+	var e [4]float32
+	most := float32(0)
+	for j := range 4 {
+		e[j] = dsl.F32(v[j])
+		most = max(most, dsl.Abs(e[j]))
+	}
+	for lane := 1; lane < 8; lane *= 2 {
+		most = max(most, dsl.ShuffleXor(t, most, lane))
+	}
+	scale, inverse := most*(1.0/127), 127/most
+	if most < 0x1p-119 {
+		scale, inverse = 0, 0
+	}
+	r.scale = scale
+	for j := range 4 {
+		q := int32(dsl.RoundEven(e[j] * inverse)) // of NaN it is 0
+		r.word |= uint32(q) & 255 << (8 * j)
+		r.sum += q
+	}
+	for lane := 1; lane < 4; lane *= 2 {
+		r.sum += dsl.ShuffleXor(t, r.sum, lane)
+	}
+	r.other = dsl.ShuffleXor(t, r.sum, 4)
+	return r
 }
 
 // Numbers is how many numbers [Activations] stores for 32 elements that are multiplied with parts of

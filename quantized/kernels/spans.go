@@ -92,44 +92,22 @@ func SpanActivations[F format.Spanned, T dsl.Float](t dsl.Thread, out []uint32, 
 	words, size := len(x)/4, SpanSize(f)
 	for base := t.BlockX() * t.BlockDimX(); base < words; base += t.GridDimX() * t.BlockDimX() {
 		i := base + t.ThreadX()
-		v := dsl.LoadVec[[4]T](x, min(i, words-1))
-		var e [4]float32
-		most := float32(0)
-		for j := range 4 {
-			e[j] = dsl.F32(v[j])
-			most = max(most, dsl.Abs(e[j]))
-		}
-		for lane := 1; lane < 8; lane *= 2 {
-			most = max(most, dsl.ShuffleXor(t, most, lane))
-		}
-		scale, inverse := most*(1.0/127), 127/most
-		if most < 0x1p-119 {
-			scale, inverse = 0, 0
-		}
-		var word uint32
-		sum := int32(0)
-		for j := range 4 {
-			q := int32(dsl.RoundEven(e[j] * inverse)) // of NaN it is 0
-			word |= uint32(q) & 255 << (8 * j)
-			sum += q
-		}
-		sum += dsl.ShuffleXor(t, sum, 1)
-		sum += dsl.ShuffleXor(t, sum, 2)
-		number := scale
-		if other := dsl.ShuffleXor(t, sum, 4); f.SpanMins() && t.Lane()&4 != 0 {
-			number = -scale * float32(sum+other)
+		r := roundFour(t, dsl.LoadVec[[4]T](x, min(i, words-1)))
+		number := r.scale
+		if f.SpanMins() && t.Lane()&4 != 0 {
+			number = -r.scale * float32(r.sum+r.other)
 		}
 		if i >= words {
 			continue
 		}
 		at, w := i/format.SpanWords*size, i%format.SpanWords
-		out[at+f.Slot(w)] = word
+		out[at+f.Slot(w)] = r.word
 		if at += 4*lanes + w/4; w%4 != 0 {
 			continue
 		}
 		out[at] = math.Float32bits(number)
 		if f.Bias() != 0 {
-			out[at+lanes] = math.Float32bits(float32(-f.Bias()) * float32(sum))
+			out[at+lanes] = math.Float32bits(float32(-f.Bias()) * float32(r.sum))
 		}
 	}
 }

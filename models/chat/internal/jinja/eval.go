@@ -142,11 +142,7 @@ func (r *run) node(n *node, s *scope) error {
 		if err != nil {
 			return err
 		}
-		text, err := r.text(v)
-		if err != nil {
-			return err
-		}
-		return r.write(text)
+		return r.show(v)
 	case "if":
 		v, err := r.eval(n.expr, s)
 		if err != nil {
@@ -194,11 +190,7 @@ func (r *run) captured(n *node, s *scope) error {
 	if n.kind == "setblock" {
 		return r.assign(n.list, v, s)
 	}
-	shown, err := r.text(v)
-	if err != nil {
-		return err
-	}
-	return r.write(shown)
+	return r.show(v)
 }
 
 // bodyName is the name of the text of a block, which no template can spell.
@@ -363,6 +355,11 @@ func (r *run) callBlock(n *node, s *scope) error {
 	if err != nil {
 		return err
 	}
+	return r.show(v)
+}
+
+// show writes the text of a value.
+func (r *run) show(v any) error {
 	text, err := r.text(v)
 	if err != nil {
 		return err
