@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"hash/crc32"
 	"maps"
 	"math"
@@ -34,18 +35,27 @@ type golden struct {
 	Greedy  []int32
 }
 
-// readGolden reads all of them.
+// readGolden reads all of them, by the names of cases.
 var readGolden = sync.OnceValues(func() (map[string]*golden, error) {
-	b, err := os.ReadFile("testdata/golden.json.gz")
-	if err != nil {
-		return nil, err
-	}
-	z, err := gzip.NewReader(bytes.NewReader(b))
+	paths, err := filepath.Glob("testdata/golden*.json.gz")
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]*golden{}
-	return out, json.NewDecoder(z).Decode(&out)
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		z, err := gzip.NewReader(bytes.NewReader(b))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if err := json.NewDecoder(z).Decode(&out); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return out, nil
 })
 
 // numbers are the weights of a tensor, by the rule of gen.py.

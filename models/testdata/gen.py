@@ -1,4 +1,6 @@
-"""Makes golden.json.gz: tiny random models of each architecture, with logits and greedy tokens.
+"""Makes golden*.json.gz: tiny random models of each architecture, with logits and greedy tokens.
+
+The cases of cases_X.py are in golden_X.json.gz.
 
 Weights are not stored: both sides compute them by the rule of `values` from the name of the tensor
 and the index of the element. Needs torch and transformers (written with 5.24).
@@ -16,7 +18,6 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PATH = os.path.join(HERE, "golden.json.gz")
 PROMPT = [1, 17, 93, 4, 55, 55, 8, 21, 70, 3, 39, 62, 11, 90, 28]
 BASE = dict(vocab_size=96, hidden_size=48, intermediate_size=80, num_hidden_layers=2,
             num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=64,
@@ -68,12 +69,13 @@ def gguf_names(kind, shapes):
     return kind, out if all(out.values()) else None
 
 
-def cases():
+def tables():
+    """The file of each table of cases, and the cases."""
     for path in sorted(os.listdir(HERE)):
-        if path.startswith("cases") and path.endswith(".py"):
+        if m := re.fullmatch(r"cases(_\w+|)\.py", path):
             space = {"BASE": BASE}
             exec(open(os.path.join(HERE, path)).read(), space)
-            yield from space["CASES"].items()
+            yield os.path.join(HERE, f"golden{m[1]}.json.gz"), space["CASES"]
 
 
 def make(kind, config):
@@ -108,15 +110,19 @@ def make(kind, config):
 
 
 def main():
-    out = json.load(gzip.open(PATH)) if os.path.exists(PATH) and sys.argv[1:] else {}
-    for name, (kind, config) in cases():
-        if not sys.argv[1:] or name in sys.argv[1:]:
+    for path, cases in tables():
+        out = json.load(gzip.open(path)) if os.path.exists(path) and sys.argv[1:] else {}
+        todo = [n for n in cases if not sys.argv[1:] or n in sys.argv[1:]]
+        for name in todo:
+            kind, config = cases[name]
             config = {k: v for k, v in (BASE | config).items() if v != "absent"}
             out[name] = make(kind, config)
-    with open(PATH, "wb") as f:
-        with gzip.GzipFile(fileobj=f, mode="wb", mtime=0) as z:
-            z.write(json.dumps(out, sort_keys=True, separators=(",", ":")).encode())
-    print(os.path.getsize(PATH), "bytes")
+        if not todo:
+            continue
+        with open(path, "wb") as f:
+            with gzip.GzipFile(fileobj=f, mode="wb", mtime=0) as z:
+                z.write(json.dumps(out, sort_keys=True, separators=(",", ":")).encode())
+        print(path, os.path.getsize(path), "bytes")
 
 
 main()
