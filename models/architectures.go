@@ -66,7 +66,8 @@ type traits struct {
 	windowed    func(layer int) bool // whether a layer has the window of the configuration; nil: none
 	interleaved bool                 // neighbours are rotated
 
-	latent           *latent // attention is that of DeepSeek, or nil
+	mixer            func(layer int) mixer // in place of attention; nil, or nil of a layer: attention
+	latent           *latent               // attention is that of DeepSeek, or nil
 	learnedPositions bool
 	sinks            bool      // attention has sinks
 	slopes           []float64 // of ALiBi, for each head; nil: none

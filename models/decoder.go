@@ -46,7 +46,7 @@ type Block struct {
 	scale    float64 // of what both add, 0 for 1
 }
 
-// mixer is the part of a layer in which tokens meet: attention.
+// mixer is the part of a layer in which tokens meet: attention, or what is in its place.
 type mixer interface {
 	// forward returns (tokens, features) of (tokens, features) for layer i of a batch.
 	forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor
@@ -88,9 +88,16 @@ func newDecoder(c *Config, t traits) (*Decoder, error) {
 
 // newBlock returns layer i.
 func newBlock(c *Config, t *traits, i int) (b *Block, err error) {
-	b = &Block{Attn: newAttention(c, t, i), parallel: t.parallel, scale: c.ResidualScale}
-	if t.latent != nil {
+	b = &Block{parallel: t.parallel, scale: c.ResidualScale}
+	if t.mixer != nil {
+		b.Attn = t.mixer(i)
+	}
+	switch {
+	case b.Attn != nil:
+	case t.latent != nil:
 		b.Attn = newLatentAttention(c, t)
+	default:
+		b.Attn = newAttention(c, t, i)
 	}
 	if !t.noPreNorm {
 		b.InputNorm = t.newNorm(c, c.HiddenSize)

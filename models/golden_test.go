@@ -156,8 +156,10 @@ func (g *golden) check(t *testing.T, m *LM, within float64) {
 	require.Equal(t, at, s.Len())
 	if at > 0 { // a window has gone by
 		require.Error(t, s.Truncate(at-1))
-		got := floats(t, m.StepAll(s, g.Prompt[at:]))
-		close("again", want[at*vocab:], got)
+		if at < n { // a recurrent state is of all tokens
+			got := floats(t, m.StepAll(s, g.Prompt[at:]))
+			close("again", want[at*vocab:], got)
+		}
 		at = 0
 		s.Close()
 	}

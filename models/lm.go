@@ -61,8 +61,8 @@ func (m *LM) NewSequence() *Sequence { return &Sequence{lm: m, layers: m.Net.new
 func (s *Sequence) Len() int { return s.n }
 
 // Truncate forgets the tokens behind the first n. Where that cannot be done, as behind the window
-// of a layer that keeps no more, it is an error and the sequence stays as it is. It can always be
-// truncated to 0.
+// of a layer that keeps no more or in a recurrent layer, it is an error and the sequence stays as it
+// is. It can always be truncated to 0.
 func (s *Sequence) Truncate(n int) error {
 	if n < 0 || n > s.n {
 		return fmt.Errorf("models: %w: truncate %d tokens to %d", ErrSequence, s.n, n)
@@ -133,7 +133,8 @@ func (m *LM) finish(b *batch, logits *tensor.Tensor) *tensor.Tensor {
 // batch is the ids of some sequences, packed one behind the other.
 type batch struct {
 	list   []*Sequence
-	starts []int // of each sequence among the ids, and the end
+	starts []int          // of each sequence among the ids, and the end
+	at     *tensor.Tensor // these, where they were needed: see bounds
 	ids    *tensor.Tensor
 	device *tensor.Device
 
