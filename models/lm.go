@@ -7,6 +7,7 @@ import (
 
 	"github.com/gokiln/kiln/nn"
 	"github.com/gokiln/kiln/nn/attention"
+	"github.com/gokiln/kiln/nn/recurrent"
 	"github.com/gokiln/kiln/tensor"
 	"github.com/gokiln/kiln/tokenizers"
 )
@@ -41,6 +42,7 @@ type LM struct {
 
 	Net    Network
 	paged  bool
+	rows   rowList
 	Device *tensor.Device
 	DType  tensor.DType // of weights that are in no blocks, and of what is between layers
 	Report *nn.Report   // what did not fit when the weights were loaded
@@ -50,6 +52,7 @@ type LM struct {
 type Sequence struct {
 	lm     *LM
 	layers []layerState
+	row    *heldRow // of states of fixed size, nil before there are any
 	n      int
 }
 
@@ -61,8 +64,8 @@ func (m *LM) NewSequence() *Sequence { return &Sequence{lm: m, layers: m.Net.new
 func (s *Sequence) Len() int { return s.n }
 
 // Truncate forgets the tokens behind the first n. Where that cannot be done, as behind the window
-// of a layer that keeps no more or in a recurrent layer, it is an error and the sequence stays as it
-// is. It can always be truncated to 0.
+// of a layer that keeps no more, or of a recurrent layer, which has one state for all tokens, it is
+// an error and the sequence stays as it is. It can always be truncated to 0.
 func (s *Sequence) Truncate(n int) error {
 	if n < 0 || n > s.n {
 		return fmt.Errorf("models: %w: truncate %d tokens to %d", ErrSequence, s.n, n)
@@ -91,6 +94,7 @@ func (s *Sequence) Close() {
 	for _, l := range s.layers {
 		l.reset()
 	}
+	s.dropRow()
 	s.n = 0
 }
 
@@ -133,13 +137,14 @@ func (m *LM) finish(b *batch, logits *tensor.Tensor) *tensor.Tensor {
 // batch is the ids of some sequences, packed one behind the other.
 type batch struct {
 	list   []*Sequence
-	starts []int          // of each sequence among the ids, and the end
-	at     *tensor.Tensor // these, where they were needed: see bounds
+	starts []int // of each sequence among the ids, and the end
 	ids    *tensor.Tensor
 	device *tensor.Device
 
 	tables [][]attention.Rotation // for all positions of each sequence
 	rows   []attention.Rotation   // those of the batch, a row for each id
+
+	rowsOn *recurrent.Sequences // where states of fixed size are, nil before a layer asks
 }
 
 // newBatch checks what is fed, and brings ids to the device.

@@ -2,69 +2,134 @@ package models
 
 import (
 	"fmt"
+	"runtime"
+	"slices"
+	"sync"
 
+	"github.com/gokiln/kiln/nn/recurrent"
 	"github.com/gokiln/kiln/tensor"
 )
 
-// recurrent is what a sequence keeps for a layer whose state has one size however long the sequence
-// is. What was in it before its last token is gone, so it can be truncated to nothing only.
-type recurrent struct {
-	n    int              // tokens that were fed
-	kept []*tensor.Tensor // of all sequences that were fed together, (sequences, …) each, or nil
-	row  int              // which of them this is
+// fixed is what a sequence keeps for a layer with a state of fixed size, beside the row that it has
+// in the layer's [stateRows]: what was fed cannot be taken back.
+type fixed struct {
+	n int // tokens fed
 }
 
-func (r *recurrent) oldest() int { return r.n }
+func (f *fixed) oldest() int { return f.n }
 
-func (r *recurrent) truncate(n int) error {
-	if n != r.n {
-		return fmt.Errorf("a recurrent state of %d tokens has none of %d", r.n, n)
+func (f *fixed) truncate(n int) error {
+	if n != f.n {
+		return fmt.Errorf("%w: a recurrent state behind %d tokens has none of %d", tensor.ErrRange, f.n, n)
 	}
 	return nil
 }
 
-func (r *recurrent) reset() { *r = recurrent{} }
+func (f *fixed) reset() { f.n = 0 }
 
-// states returns tensor k of a layer's states, (sequences, shape…). Those of sequences without
-// tokens are zeros.
-func (b *batch) states(layer, k int, dt tensor.DType, shape ...int) *tensor.Tensor {
-	shape = append([]int{1}, shape...)
-	list := make([]*tensor.Tensor, len(b.list))
-	together := true // as they were stored
-	for i, s := range b.list {
-		r := s.layers[layer].(*recurrent)
-		if r.kept == nil {
-			list[i], together = tensor.Zeros(b.device, dt, shape...), false
-			continue
-		}
-		list[i] = r.kept[k].Narrow(0, r.row, 1)
-		first := b.list[0].layers[layer].(*recurrent)
-		together = together && first.kept != nil && r.kept[k] == first.kept[k] && r.row == i
-	}
-	if r := b.list[0].layers[layer].(*recurrent); together && r.kept[k].Size(0) == len(list) {
-		return r.kept[k]
-	}
-	if len(list) == 1 {
-		return list[0]
-	}
-	return tensor.Cat(0, list...)
+// stateRows is the states of a layer, a row for each sequence of the model. It grows.
+type stateRows struct {
+	shape []int // of a row
+	t     *tensor.Tensor
 }
 
-// keep stores a layer's states behind what the batch feeds, (sequences, …) each.
-func (b *batch) keep(layer int, states ...*tensor.Tensor) {
-	for i, s := range b.list {
-		*s.layers[layer].(*recurrent) = recurrent{n: s.n + b.count(i), kept: states, row: i}
+// newStateRows returns states whose rows have a shape, without memory.
+func newStateRows(shape ...int) *stateRows { return &stateRows{shape: shape} }
+
+// upTo makes the tensor have so many rows at least.
+func (s *stateRows) upTo(rows int, d *tensor.Device, dt tensor.DType) error {
+	had := 0
+	if s.t != nil {
+		had = s.t.Size(0)
 	}
+	if rows <= had {
+		return nil
+	}
+	next := tensor.Empty(d, dt, append([]int{max(rows, 2*had)}, s.shape...)...)
+	if had > 0 && next.Err() == nil {
+		if err := next.SliceSet(s.t, 0, 0); err != nil {
+			return err
+		}
+	}
+	if next.Err() == nil {
+		s.t = next
+	}
+	return next.Err()
 }
 
-// bounds is where sequences begin among the ids, and the end, (sequences+1).
-func (b *batch) bounds() *tensor.Tensor {
-	if b.at == nil {
-		at := make([]int32, len(b.starts))
-		for i, n := range b.starts {
-			at[i] = int32(n)
+// recurrent says where the sequences of a batch and their states are, which layer i has in some
+// tensors, and counts what the layer is fed. States are of the type that dt is computed in.
+func (b *batch) recurrent(i int, dt tensor.DType, states ...*stateRows) (*recurrent.Sequences, error) {
+	if b.rowsOn == nil {
+		list := make([]recurrent.Sequence, len(b.list))
+		for j, s := range b.list {
+			list[j] = recurrent.Sequence{Tokens: b.count(j), State: s.stateRow(), Fresh: s.n == 0}
 		}
-		b.at = tensor.From(b.device, at, len(at))
+		on, err := recurrent.NewSequences(b.device, list)
+		if err != nil {
+			return nil, err
+		}
+		b.rowsOn = on
 	}
-	return b.at
+	for _, s := range states {
+		if err := s.upTo(b.rowsOn.States(), b.device, dt.Compute()); err != nil {
+			return nil, err
+		}
+	}
+	for j, s := range b.list {
+		s.layers[i].(*fixed).n = s.n + b.count(j)
+	}
+	return b.rowsOn, nil
+}
+
+// rowList is which rows of states sequences have.
+type rowList struct {
+	mu    sync.Mutex // sequences that nobody closes give rows back at any time
+	free  []int
+	count int
+}
+
+// take returns a row that is nobody's, the first one that there is.
+func (l *rowList) take() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.free) == 0 {
+		l.count++
+		return l.count - 1
+	}
+	i := slices.Index(l.free, slices.Min(l.free))
+	row := l.free[i]
+	l.free = slices.Delete(l.free, i, i+1)
+	return row
+}
+
+func (l *rowList) give(row int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.free = append(l.free, row)
+}
+
+// heldRow is a row of a sequence, which has it until it is closed or is garbage.
+type heldRow struct {
+	row     int
+	cleanup runtime.Cleanup
+}
+
+// stateRow is the sequence's row in tensors of states.
+func (s *Sequence) stateRow() int {
+	if s.row == nil {
+		h := &heldRow{row: s.lm.rows.take()}
+		h.cleanup = runtime.AddCleanup(s, s.lm.rows.give, h.row)
+		s.row = h
+	}
+	return s.row.row
+}
+
+// dropRow gives the row back, if there is one.
+func (s *Sequence) dropRow() {
+	if s.row != nil {
+		s.row.cleanup.Stop()
+		s.lm.rows.give(s.row.row)
+		s.row = nil
+	}
 }
