@@ -93,7 +93,7 @@ func (s *Sequences) checkState(op string, state, x *tensor.Tensor, row ...int) *
 			state.DType(), x.DType(), x.DType().Compute())
 	case !state.Shape().Equal(append(tensor.Shape{max(state.Size(0), s.states)}, row...)):
 		return operand.Fail(op, tensor.ErrShape, "states %v, want rows %v, %d of them or more",
-			state.Shape(), row, s.states)
+			state.Shape(), tensor.Shape(row), s.states)
 	case !state.Layout().IsContiguous():
 		return operand.Fail(op, tensor.ErrArgument, "states that are not contiguous")
 	}

@@ -182,7 +182,7 @@ func TestMistakes(t *testing.T) {
 		"channels":  {x, zeros(7, 4), nil, state, tensor.ErrShape, "want (8, width)"},
 		"bias":      {x, w, zeros(7), state, tensor.ErrShape, "want (8)"},
 		"rows":      {x, w, nil, zeros(1, 3, 8), tensor.ErrShape, "2 of them or more"},
-		"row":       {x, w, nil, zeros(2, 8, 3), tensor.ErrShape, "[3 8]"},
+		"row":       {x, w, nil, zeros(2, 8, 3), tensor.ErrShape, "[3, 8]"},
 		"no states": {x, w, nil, nil, tensor.ErrArgument, "no states"},
 		"layout":    {x, w, nil, zeros(3, 2, 8).Transpose(0, 1), tensor.ErrArgument, "not contiguous"},
 		"type":      {x, w, nil, state.Cast(tensor.F16), tensor.ErrDTypeMismatch, "want f32"},
