@@ -1,6 +1,7 @@
 // Package recurrent has the operations of layers that keep a state of fixed size for a sequence, in
-// place of the keys and values of all its tokens: selective scans, and the short causal convolution
-// in front of them.
+// place of the keys and values of all its tokens: selective scans, linear attention by the gated
+// delta rule, gated linear recurrences of channels, and the short causal convolution in front of
+// them.
 //
 //	on, err := recurrent.NewSequences(dev, []recurrent.Sequence{{Tokens: 7, Fresh: true}})
 //	state := tensor.Empty(dev, tensor.F32, 1, 3, channels)

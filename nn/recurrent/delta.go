@@ -1,0 +1,116 @@
+package recurrent
+
+import (
+	"math"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/nn/internal/operand"
+	"github.com/gokiln/kiln/nn/recurrent/kernels"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/runtime"
+	"github.com/gokiln/kiln/tensor"
+)
+
+// maxKey is the most features of a key: threads have a part of them in registers.
+const maxKey = 256
+
+var gatedDelta = ops.NewGeneric("gated delta rule", kernels.GatedDelta[ops.T])
+
+// DeltaOptions are what a [GatedDelta] has beyond the usual.
+type DeltaOptions struct {
+	Scale     float64 // of results; 0 for 1/√(features of a key)
+	Normalise bool    // queries and keys are divided by their lengths
+}
+
+// GatedDelta is linear attention by the gated delta rule (Yang, Kautz and Hatamizadeh, "Gated delta
+// networks: improving Mamba2 with delta rule", 2025). A head has a matrix S that maps keys to
+// values; at each token it fades by exp(gate), and what it has for the key moves towards the value:
+//
+//	S ← exp(gate)·S
+//	S ← S + beta·(v − S·k)·kᵀ
+//	y = scale·S·q
+//
+// q and k are (tokens, heads of keys·key) and v is (tokens, heads·value), of which rows may have any
+// stride; each head of keys is for as many heads of values, one behind the other. gate and beta are
+// F32 (tokens, heads). state is F32 (states, heads, value, key), with keys of 256 features at most.
+// The result is (tokens, heads·value) of the type of q, which is not F64.
+func GatedDelta(
+	q, k, v, gate, beta, state *tensor.Tensor, on *Sequences, o DeltaOptions,
+) *tensor.Tensor {
+	const op = "gated delta rule"
+	if bad := on.checkPacked(op, q, k, v, gate, beta, state); bad != nil {
+		return bad
+	}
+	if bad := operand.Floats(op, q, k, v); bad != nil {
+		return bad
+	}
+	w, bad := on.delta(op, state, q, v)
+	if bad != nil {
+		return bad
+	}
+	keys := q.Size(1) / w.Key
+	switch {
+	case q.Size(1)%w.Key != 0 || keys == 0 || w.Heads%keys != 0:
+		return operand.Fail(op, tensor.ErrShape, "queries %v for %d heads with keys of %d features",
+			q.Shape(), w.Heads, w.Key)
+	case !k.Shape().Equal(q.Shape()):
+		return operand.Fail(op, tensor.ErrShape, "keys %v for queries %v", k.Shape(), q.Shape())
+	case gate.DType() != tensor.F32 || beta.DType() != tensor.F32:
+		return operand.Fail(op, tensor.ErrDType, "gates of %s and rates of %s, want f32",
+			gate.DType(), beta.DType())
+	}
+	if want := (tensor.Shape{on.tokens, w.Heads}); !gate.Shape().Equal(want) ||
+		!beta.Shape().Equal(want) {
+		return operand.Fail(op, tensor.ErrShape, "gates %v and rates %v, want %v",
+			gate.Shape(), beta.Shape(), want)
+	}
+	q, w.Query = dense(q)
+	k, w.Keys = dense(k)
+	v, w.Values = dense(v)
+	gate, w.Gates = dense(gate)
+	beta, w.Rates = dense(beta)
+	w.Shared, w.Normalise = w.Heads/keys, dsl.ConstBool(o.Normalise)
+	scale := float32(o.Scale)
+	if scale == 0 {
+		scale = float32(1 / math.Sqrt(float64(w.Key)))
+	}
+	kernel, err := gatedDelta.Of(ops.TypeArgs{T: q.DType()})
+	if err != nil {
+		return tensor.Fail(op, err)
+	}
+	out := tensor.Empty(q.Device(), q.DType(), v.Shape()...)
+	g := on.deltaGrid(q.Device(), &w)
+	return tensor.LaunchInto(out, kernel, g, state, q, k, v, gate, beta, on.table, scale, w)
+}
+
+// delta is the sizes of a delta rule by its states, (states, heads, value, key), and checks these
+// and the values.
+func (s *Sequences) delta(op string, state, x, v *tensor.Tensor) (kernels.Delta, *tensor.Tensor) {
+	var w kernels.Delta
+	switch {
+	case x.DType().Compute() != tensor.F32:
+		return w, operand.Fail(op, tensor.ErrDType, "operands of f64: states are float32")
+	case state == nil || state.Rank() != 4:
+		return w, operand.Fail(op, tensor.ErrRank, "states, want (states, heads, value, key)")
+	}
+	w.Heads, w.Value, w.Key = state.Size(1), state.Size(2), state.Size(3)
+	w.Rows = dsl.ConstInt((w.Key + kernels.DeltaLanes - 1) / kernels.DeltaLanes)
+	w.Whole = w.Key%kernels.DeltaLanes == 0
+	switch {
+	case w.Heads < 1 || w.Value < 1 || w.Key < 1 || w.Key > maxKey:
+		return w, operand.Fail(op, tensor.ErrShape,
+			"states %v, want (states, heads, value, key) of %d features of a key at most",
+			state.Shape(), maxKey)
+	case !v.Shape().Equal(tensor.Shape{s.tokens, w.Heads * w.Value}):
+		return w, operand.Fail(op, tensor.ErrShape, "values %v, want (%d, %d)",
+			v.Shape(), s.tokens, w.Heads*w.Value)
+	}
+	return w, s.checkState(op, state, x, w.Heads, w.Value, w.Key)
+}
+
+// deltaGrid has eight threads for each column of each head of each sequence.
+func (s *Sequences) deltaGrid(d *tensor.Device, w *kernels.Delta) runtime.Grid {
+	g := s.grid(d, w.Value*kernels.DeltaLanes, 1)
+	g.Blocks.Y, g.Blocks.Z = w.Heads, s.count
+	return g
+}

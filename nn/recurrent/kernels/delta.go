@@ -1,0 +1,128 @@
+package kernels
+
+import "github.com/gokiln/kiln/dsl"
+
+// Delta says what a [GatedDelta] or a [GeneralDelta] is of.
+type Delta struct {
+	Heads  int // of values
+	Shared int // heads of values that have the same queries and keys
+	Key    int // features of a key
+	Value  int // and of a value
+
+	Query, Keys, Values, Gates, Rates int // from a token to the next in each operand
+
+	Rows      dsl.ConstInt  // features of a key that a thread has: Key/DeltaLanes, rounded up
+	Whole     dsl.ConstBool // these are Key exactly
+	Normalise dsl.ConstBool // queries and keys have length 1
+}
+
+// DeltaLanes is how many threads have a column of a state.
+const DeltaLanes = 8
+
+// column is what a thread of a delta rule has: every DeltaLanes-th number of a column of the state
+// of a head, which is what all keys have stored for a feature of values.
+type column struct {
+	head, value, lane int
+	at                int // of the column in the states
+	stored            bool
+}
+
+func columnOf(t dsl.Thread, seq []int32, w *Delta) column {
+	c := column{head: t.BlockY(), lane: dsl.GroupLane(t, DeltaLanes)}
+	c.value = t.GlobalX() / DeltaLanes
+	c.stored = c.value < w.Value
+	c.value = min(c.value, w.Value-1) // one behind the last stays for the sums of the warp
+	c.at = ((int(seq[State])*w.Heads+c.head)*w.Value + c.value) * w.Key
+	return c
+}
+
+// row is the feature of keys that number r of a thread is of, and whether there is one.
+func (c *column) row(r int, w *Delta) (i int, ok bool) {
+	i = r*DeltaLanes + c.lane
+	return i, bool(w.Whole) || i < w.Key
+}
+
+// load reads a column, zeros of a sequence that begins.
+func (c *column) load(s []float32, state []float32, seq []int32, w *Delta) {
+	for r := range int(w.Rows) {
+		s[r] = 0
+		if i, ok := c.row(r, w); ok && seq[Fresh] == 0 {
+			s[r] = state[c.at+i]
+		}
+	}
+}
+
+// store writes it.
+func (c *column) store(s []float32, state []float32, w *Delta) {
+	for r := range int(w.Rows) {
+		if i, ok := c.row(r, w); ok && c.stored {
+			state[c.at+i] = s[r]
+		}
+	}
+}
+
+// read reads the thread's numbers of a key, or of what has as many features; others are 0.
+func read[T dsl.Float](c *column, to []float32, x []T, at int, w *Delta) {
+	for r := range int(w.Rows) {
+		to[r] = 0
+		if i, ok := c.row(r, w); ok {
+			to[r] = dsl.Convert[float32](x[at+i])
+		}
+	}
+}
+
+// dot is a sum of products over all features, for all threads of a column.
+func dot(t dsl.Thread, a, b []float32, rows dsl.ConstInt) float32 {
+	var sum float32
+	for r := range int(rows) {
+		sum = dsl.FMA(a[r], b[r], sum)
+	}
+	return dsl.GroupSum(t, sum, DeltaLanes)
+}
+
+// GatedDelta stores the results of the gated delta rule (Yang, Kautz and Hatamizadeh, "Gated delta
+// networks", 2025): at each token a head's state S, which maps keys to values, becomes
+//
+//	S ← α·S + β·(v − α·S·k)·kᵀ    with α = exp(gate)
+//
+// and the result is scale·S·q. Eight threads have a column of S in registers, for all tokens of a
+// sequence; a block has columns of one head. The state behind the last token is stored.
+//
+//kiln:kernel
+//kiln:const w.Rows=2,16 w.Whole=true,false w.Normalise=true,false
+func GatedDelta[T dsl.Float](
+	t dsl.Thread, out []T, state []float32, q, k, v []T, gate, beta []float32, table []int32,
+	scale float32, w Delta,
+) {
+	seq := table[t.BlockZ()*Columns:]
+	c := columnOf(t, seq, &w)
+	s := dsl.LocalSlice[float32](w.Rows)
+	query, key := dsl.LocalSlice[float32](w.Rows), dsl.LocalSlice[float32](w.Rows)
+	c.load(s, state, seq, &w)
+	from := c.head / w.Shared * w.Key
+	for i := int(seq[Start]); i < int(seq[End]); i++ {
+		read(&c, query, q, i*w.Query+from, &w)
+		read(&c, key, k, i*w.Keys+from, &w)
+		inKey, inQuery := dot(t, s, key, w.Rows), dot(t, s, query, w.Rows)
+		both := dot(t, query, key, w.Rows)
+		ofQuery, ofKey := scale, float32(1) // factors that queries and keys have
+		if w.Normalise {
+			ofQuery = scale / dsl.Sqrt(dot(t, query, query, w.Rows)+deltaEps)
+			ofKey = 1 / dsl.Sqrt(dot(t, key, key, w.Rows)+deltaEps)
+		}
+		a := dsl.Exp(gate[i*w.Gates+c.head])
+		value := dsl.Convert[float32](v[i*w.Values+c.head*w.Value+c.value])
+		add := beta[i*w.Rates+c.head] * (value - a*ofKey*inKey) * ofKey
+		for r := range int(w.Rows) {
+			s[r] = dsl.FMA(add, key[r], a*s[r])
+		}
+		if c.lane == 0 && c.stored {
+			y := ofQuery * dsl.FMA(add, both, a*inQuery)
+			out[(i*w.Heads+c.head)*w.Value+c.value] = dsl.Convert[T](y)
+		}
+	}
+	c.store(s, state, &w)
+}
+
+// deltaEps is added to the squares of lengths, as the reference does.
+const deltaEps = 1e-6
