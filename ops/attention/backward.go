@@ -70,7 +70,7 @@ func Delta(s *runtime.Stream, out, grad, result, ofLSE ops.View) error {
 // errors of the kinds ErrDType of package ops and ErrShape, ErrRank and ErrBroadcast of package
 // layout, before anything is stored.
 func Backward(s *runtime.Stream, g *Gradients, p *Problem) error {
-	if p.Sequences != nil || p.ScoreFunc != nil || p.MaskFunc != nil {
+	if p.Sequences != nil || p.Table.DType != 0 || p.ScoreFunc != nil || p.MaskFunc != nil {
 		return fmt.Errorf("attention: %w: gradients of sequences of different lengths, and with functions"+
 			" of scores and masks", jit.ErrUnsupported)
 	}

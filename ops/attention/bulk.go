@@ -19,7 +19,7 @@ type maps [4]dsl.TensorMap
 // the device has none for the type, and where no tensor map describes the operands.
 func (p *Problem) bulk(dev *runtime.Device, info *runtime.Info, w kernels.ForwardTiles) (_ kernels.ForwardTiles, m maps, ok bool) {
 	n, d := p.sizes(), p.K.Layout.Shape()[3]
-	if p.Sequences != nil || p.PageTokens > 0 || d > MaxSize || !bool(w.QVec && w.KVec && w.VVec) || !p.bulky(dev) {
+	if p.Sequences != nil || p.Table.DType != 0 || p.PageTokens > 0 || d > MaxSize || !bool(w.QVec && w.KVec && w.VVec) || !p.bulky(dev) {
 		return w, m, false
 	}
 	w.Bulk, w.Wide = true, dsl.ConstInt(ops.RoundUp(d, tile.RowBytes/p.Q.DType.Size()))

@@ -52,7 +52,7 @@ func (p *Problem) check() error {
 			layout.ErrRank, q, rank, k, v)
 	case !k[:3].Equal(v[:3]) || k[1] != q[heads] || k[3] != q[rank-1]:
 		return fmt.Errorf("%w: queries %v, keys %v and values %v", layout.ErrShape, q, k, v)
-	case p.Sequences == nil && !p.Packed && k[0] != q[0]:
+	case p.Sequences == nil && p.Table.DType == 0 && !p.Packed && k[0] != q[0]:
 		return fmt.Errorf("%w: queries %v and keys %v of other batches", layout.ErrShape, q, k)
 	}
 	if err := p.checkSequences(); err != nil {

@@ -46,7 +46,17 @@ type Problem struct {
 	// and V are (pages, heads of keys, PageTokens, size) then.
 	Pages      []int32
 	PageTokens int
+
+	// Table has, on the device and in place of Sequences and Pages, [TableLen] numbers of I32 for each
+	// batch, which a launch reads when it runs: where the new token is stored by [Append], how many
+	// queries there are, where its keys begin, as Key of a [Sequence], and how many there are. Behind
+	// them are pages. No batch has more than MaxKeys keys. What is in it is not checked.
+	Table   ops.View
+	MaxKeys int
 }
+
+// TableLen is how many numbers of a table a batch has.
+const TableLen = kernels.SequenceLen
 
 // Sequence is a batch of a [Problem]. It has Keys keys, and if the problem is Packed Queries
 // queries. Query is how many of the queries are before its own; Key how many of the keys, or, if
@@ -113,7 +123,7 @@ func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 			return err
 		}
 	}
-	numbers, err := upload(s, table)
+	numbers, err := p.onDevice(s, table)
 	if err != nil {
 		return err
 	}
@@ -130,7 +140,7 @@ func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 		}
 		hs := [12]runtime.SliceHeader{
 			out.Header(), parts, logs, p.Q.Header(), p.K.Header(), p.V.Header(), header(bits), header(p.Seen),
-			header(bias), header(p.Slopes), header(p.Sinks), {Buf: numbers.Buf, Len: len(table)},
+			header(bias), header(p.Slopes), header(p.Sinks), numbers.SliceHeader,
 		}
 		scale, limit, lowest := p.numbers(sum)
 		return forward.Launch(s, ops.TypeArgs{T: d}, g, maps[0], maps[1], maps[2], maps[3],

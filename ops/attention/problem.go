@@ -26,7 +26,7 @@ func (p *Problem) inKernel() (k kernels.Problem, f kernels.Features, bits, bias 
 	f = kernels.Features{
 		Bounded: dsl.ConstBool(p.bounded(n)),
 		Capped:  p.SoftCap != 0, ALiBi: dsl.ConstBool(p.Slopes.DType != 0), Sinks: dsl.ConstBool(p.Sinks.DType != 0),
-		Ragged: p.Sequences != nil, Packed: dsl.ConstBool(p.Packed), Page: dsl.ConstInt(p.PageTokens),
+		Ragged: p.Sequences != nil || p.Table.DType != 0, Packed: dsl.ConstBool(p.Packed), Page: dsl.ConstInt(p.PageTokens),
 	}
 	switch p.Mask.DType {
 	case 0:
@@ -48,6 +48,9 @@ func (p *Problem) sizes() (n sizes) {
 	if p.Packed {
 		n.batches, n.heads, n.tokens, n.groups, n.s = len(p.Sequences), q[0], q[1], q[2], 0
 	}
+	if p.Table.DType != 0 {
+		n.keys = p.MaxKeys
+	}
 	if p.Sequences == nil {
 		return n
 	}
@@ -66,6 +69,9 @@ func (p *Problem) bounded(n sizes) bool {
 	bounded := func(s, keys int) bool {
 		off := keys - s
 		return p.Left < keys && off+s-1-p.Left > 0 || off+p.Right+1 < keys
+	}
+	if p.Table.DType != 0 { // of any number of keys
+		return p.Left < n.keys || p.Right+1 < n.s
 	}
 	if p.Sequences == nil {
 		return bounded(n.s, n.keys)

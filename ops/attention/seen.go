@@ -38,7 +38,7 @@ func SeenShape(d *runtime.Device, p *Problem) (layout.Shape, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Sequences != nil {
+	if p.Sequences != nil || p.Table.DType != 0 {
 		return nil, fmt.Errorf("attention: %w: a table of tiles of sequences", jit.ErrUnsupported)
 	}
 	return p.seenShape(&w), nil
@@ -94,7 +94,7 @@ func (p *Problem) checkFunctions(w *kernels.ForwardTiles) error {
 	if p.Seen.DType == 0 {
 		return nil
 	}
-	if p.Sequences != nil {
+	if p.Sequences != nil || p.Table.DType != 0 {
 		return fmt.Errorf("%w: a table of tiles of sequences", layout.ErrShape)
 	}
 	return checkOperands(operand{"table of tiles", p.Seen, dtype.U8, p.seenShape(w), false})

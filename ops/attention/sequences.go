@@ -13,6 +13,9 @@ import (
 
 // checkSequences checks that all queries, keys and pages of the sequences are there.
 func (p *Problem) checkSequences() error {
+	if p.Table.DType != 0 {
+		return p.checkTable()
+	}
 	if p.Sequences == nil {
 		if p.Packed || p.PageTokens != 0 || p.Pages != nil {
 			return fmt.Errorf("%w: pages or packed queries without sequences", layout.ErrShape)
@@ -73,6 +76,7 @@ func (p *Problem) checkSequence(s Sequence) error {
 // pages, as the kernel has them, and how many blocks there are without splits.
 func (p *Problem) table(k *kernels.Problem, m int) (list []int32, blocks int) {
 	if p.Sequences == nil {
+		k.PagesAt = p.sizes().batches * TableLen // if there is a table
 		return nil, k.Tiles * (k.AllRows / max(k.Rows, 1))
 	}
 	blocks = k.Tiles * k.Heads * len(p.Sequences)
@@ -89,6 +93,44 @@ func (p *Problem) table(k *kernels.Problem, m int) (list []int32, blocks int) {
 	}
 	k.PagesAt = len(list)
 	return append(list, p.Pages...), blocks
+}
+
+// checkTable checks the shapes of operands of batches with a table.
+func (p *Problem) checkTable() error {
+	q, k, v, t := p.Q.Layout.Shape(), p.K.Layout.Shape(), p.V.Layout.Shape(), p.Table.Layout
+	switch {
+	case p.Table.DType != dtype.I32:
+		return fmt.Errorf("%w: a table of %v", ops.ErrDType, p.Table.DType)
+	case !t.IsContiguous() || len(t.Shape()) != 1 || t.Shape()[0] < TableLen*q[0]:
+		return fmt.Errorf("%w: a table %v of %d batches", layout.ErrShape, t, q[0])
+	case p.Packed || p.Sequences != nil || p.Mask.DType != 0:
+		return fmt.Errorf("%w: a table with sequences, packed queries or a mask", layout.ErrShape)
+	case !k[:3].Equal(v[:3]) || p.PageTokens == 0 && k[0] != q[0] || p.PageTokens > 0 && p.PageTokens != k[2]:
+		return fmt.Errorf("%w: keys %v and values %v of %d batches in pages of %d tokens",
+			layout.ErrShape, k, v, q[0], p.PageTokens)
+	case p.PageTokens == 0 && p.MaxKeys > k[2] || p.MaxKeys < 1:
+		return fmt.Errorf("%w: up to %d of %d keys", layout.ErrShape, p.MaxKeys, k[2])
+	}
+	return nil
+}
+
+// numbers are a table on the device.
+type numbers struct {
+	runtime.SliceHeader
+	own ops.Scratch
+}
+
+// Free frees the memory, if it was allocated for a launch.
+func (n *numbers) Free(s *runtime.Stream) { n.own.Free(s) }
+
+// onDevice is the table that is there already, or what is copied.
+func (p *Problem) onDevice(s *runtime.Stream, list []int32) (n numbers, err error) {
+	if p.Table.DType != 0 {
+		return numbers{SliceHeader: p.Table.Header()}, nil
+	}
+	n.own, err = upload(s, list)
+	n.SliceHeader = runtime.SliceHeader{Buf: n.own.Buf, Len: len(list)}
+	return n, err
 }
 
 // upload copies numbers to the device.
