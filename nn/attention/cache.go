@@ -116,8 +116,13 @@ func (s *store) reserve(t *tensor.Tensor, n int) error {
 		return nil
 	}
 	step := max(s.step, 1)
+	return s.grow(t, (need+step-1)/step*step, n)
+}
+
+// grow makes room for so many tokens like t, and copies the first n.
+func (s *store) grow(t *tensor.Tensor, tokens, n int) error {
 	shape := append([]int(nil), t.Shape()...)
-	shape[len(shape)-2] = (need + step - 1) / step * step
+	shape[len(shape)-2] = tokens
 	next := tensor.Empty(t.Device(), t.DType(), shape...)
 	if err := next.Err(); err != nil {
 		return err

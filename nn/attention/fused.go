@@ -7,6 +7,7 @@ import (
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	opsattention "github.com/gokiln/kiln/ops/attention"
+	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -42,6 +43,13 @@ func (p *problem) fused() (out, lse *tensor.Tensor, ok bool) {
 // as package ops has it. The result has the shape of the queries but for the last size, dv, and the
 // log-sum-exps have no last dimension.
 func (p *problem) run(op string, in *opsattention.Problem) (out, lse *tensor.Tensor, ok bool) {
+	return p.runBy(opsattention.Forward, op, in)
+}
+
+// runBy is run by one of the functions of package ops.
+func (p *problem) runBy(
+	launch func(*runtime.Stream, ops.View, ops.View, *opsattention.Problem) error, op string, in *opsattention.Problem,
+) (out, lse *tensor.Tensor, ok bool) {
 	fail := func(err error) (out, lse *tensor.Tensor, ok bool) {
 		bad := tensor.Fail(op, err)
 		return bad, bad, true
@@ -57,7 +65,7 @@ func (p *problem) run(op string, in *opsattention.Problem) (out, lse *tensor.Ten
 	}
 	err := p.withFunctions(in)
 	if err == nil {
-		err = opsattention.Forward(d.Stream(), view(out), view(lse), in)
+		err = launch(d.Stream(), view(out), view(lse), in)
 	}
 	switch {
 	case errors.Is(err, jit.ErrUnsupported):

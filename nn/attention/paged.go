@@ -91,12 +91,8 @@ func (s *Sequence) append(k, v *tensor.Tensor, r *Rotation) error {
 		return fmt.Errorf("paged cache: %w", err)
 	}
 	n, size := k.Size(1), s.in.of.Tokens
-	more := (s.n+n+size-1)/size - len(s.pages)
-	if left := len(s.in.free) - more; left < 0 {
-		return fmt.Errorf("paged cache: %w: %d are missing", ErrPages, -left)
-	} else if more > 0 {
-		s.pages = append(s.pages, s.in.free[left:]...)
-		s.in.free = s.in.free[:left]
+	if err := s.Reserve(n); err != nil {
+		return err
 	}
 	for at := 0; at < n; {
 		to := s.n + at
