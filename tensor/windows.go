@@ -33,7 +33,7 @@ func (t *Tensor) Im2Col(w Windows) *Tensor {
 		return t.Flatten(0, lead-1).Im2Col(w).Reshape(shape...)
 	}
 	sizes := t.Shape()[len(shape)-1:]
-	out := t.produce(op, shape, func(out ops.View) error { return conv.TakeWindows(t.dev.stream, out, t.view(), w) })
+	out := t.produce(op, shape, func(out ops.View) error { return conv.Im2col(t.dev.stream, out, t.view(), w) })
 	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor { return g.Col2Im(w, sizes...) }), t)
 }
 
@@ -60,6 +60,6 @@ func (t *Tensor) Col2Im(w Windows, sizes ...int) *Tensor {
 	if lead > 1 {
 		return t.Flatten(0, lead-1).Col2Im(w, sizes...).Reshape(shape...)
 	}
-	out := t.produce(op, shape, func(out ops.View) error { return conv.AddWindows(t.dev.stream, out, t.view(), w) })
+	out := t.produce(op, shape, func(out ops.View) error { return conv.Col2im(t.dev.stream, out, t.view(), w) })
 	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor { return g.Im2Col(w) }), t)
 }

@@ -50,9 +50,9 @@ func ReduceColumns[T, C dsl.Number](t dsl.Thread, x []T, sums, columns []C, c *C
 	JoinColumns(t, x, columns, c, op)
 }
 
-// FoldRows combines the sums of the thread in each row with the values in rows, by op: nothing of other
+// CombineRows combines the sums of the thread in each row with the values in rows, by op: nothing of other
 // threads. See [JoinRows].
-func FoldRows[T, C dsl.Number](t dsl.Thread, _ []T, sums, rows []C, c *Config, op func(a, b C) C) {
+func CombineRows[T, C dsl.Number](t dsl.Thread, _ []T, sums, rows []C, c *Config, op func(a, b C) C) {
 	eachSum[T, C](t, c, func(_, _, i, r, _ int) { rows[r] = op(rows[r], sums[i]) })
 }
 

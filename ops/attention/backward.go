@@ -126,7 +126,7 @@ type tilings struct {
 // device has them there; not on RDNA 4, where waves of 32 lanes that load fragments of 16 columns
 // element by element have too few. Gradients of keys and values have sums for both, which are too
 // many from heads of more than 64 on: there warps share rows, and scores go through shared memory.
-// Smaller tiles are for devices with 64 or 32 KiB of it, of which none has room for heads of more
+// Smaller tiles are for devices with 64 or 32 KiB of it, of which none is enough for heads of more
 // than 128.
 var (
 	queriesTiles = tilings{

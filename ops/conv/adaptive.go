@@ -61,7 +61,7 @@ func AdaptiveMaxPool(s *runtime.Stream, out, which, x ops.View, n int) error {
 	if err != nil {
 		return err
 	}
-	p.Places = which.Buf != nil
+	p.Indices = which.Buf != nil
 	to, from := out.Header(), x.Header()
 	return kernel.Launch(s, g, ops.SliceArg(out.DType, &to), ops.SliceArg(x.DType, &from), ops.SliceArg(dtype.I64, &at), w, p, more.In(c))
 }

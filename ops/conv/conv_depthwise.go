@@ -27,7 +27,7 @@ func (v *convolution) depthwise() (cfg kernels.Depthwise) {
 	}
 	cfg = kernels.Depthwise{
 		Rows: dsl.ConstInt(w.Kernel[1]), Cols: dsl.ConstInt(w.Kernel[2]), Flip: w.Transposed, Batch: v.weights.Batch,
-		Room: dsl.ConstInt(stagedBytes / v.A.DType.Compute().Size()), Unit: w.X[2] == 1 && v.weights.OutAt[2] == 1,
+		Staged: dsl.ConstInt(stagedBytes / v.A.DType.Compute().Size()), Unit: w.X[2] == 1 && v.weights.OutAt[2] == 1,
 	}
 	for i := range cfg.Pad {
 		cfg.Pad[i] = w.Pad[i+1]
@@ -43,7 +43,7 @@ func (v *convolution) depthwise() (cfg kernels.Depthwise) {
 		cfg.Down = 2
 	}
 	wide := w.Out[2] + (w.Kernel[2]-1)*w.Dilation[2]
-	rows := int(cfg.Room)/wide - (w.Kernel[1]-1)*w.Dilation[1] // without those that only the last one meets
+	rows := int(cfg.Staged)/wide - (w.Kernel[1]-1)*w.Dilation[1] // without those that only the last one meets
 	cfg.Band = min(w.Out[1], max(0, (rows+w.Stride[1]-1)/w.Stride[1]))
 	return cfg
 }

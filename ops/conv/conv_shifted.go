@@ -91,10 +91,10 @@ func runShifted(s *runtime.Stream, v *convolution) (err error) {
 	c := v.A.DType.Compute()
 	h.columns()
 	cfg := matmul.Tall(matmul.FitTiling(matmul.VectorTiling(v.Info.WarpSize, c), v.N), v.M)
-	for int(cfg.High) > 1 && int(cfg.High) >= 2*v.M { // few channels: more positions instead
-		cfg.High, cfg.Each = cfg.High/2, min(4, cfg.Each*2)
+	for int(cfg.MR) > 1 && int(cfg.MR) >= 2*v.M { // few channels: more positions instead
+		cfg.MR, cfg.NR = cfg.MR/2, min(4, cfg.NR*2)
 	}
-	width := int(cfg.Wide * cfg.Each)
+	width := int(cfg.Threads * cfg.NR)
 	x := ops.View{DType: c, Layout: layout.Contiguous(layout.Shape{h.all + width})} // what lies behind is read, too
 	if x.Buf, err = s.Alloc(x.Layout.Count() * c.Size()); err != nil {
 		return err
@@ -103,7 +103,7 @@ func runShifted(s *runtime.Stream, v *convolution) (err error) {
 	if err := h.fill(s, x); err != nil {
 		return err
 	}
-	ws, err := h.packWeights(s, cfg.High, &room)
+	ws, err := h.packWeights(s, cfg.MR, &room)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (v *shifted) columns() {
 // less work: columns of several rows are stored one by one.
 func (v *shifted) blocks(cfg *matmulkernels.Tiling) int {
 	by, out := &v.by, v.window.Out
-	width := int(cfg.Wide * cfg.Each)
+	width := int(cfg.Threads * cfg.NR)
 	all, row := ops.RoundUp(v.N, width)/width, ops.RoundUp(out[2], width)/width
 	rows := out[0] * out[1] * row
 	const vector, single = 3, 24 // what it costs to store a vector, beside half of each product
@@ -207,11 +207,11 @@ func (v *shifted) multiply(s *runtime.Stream, ws, x ops.View, cfg matmulkernels.
 	by.Large = dsl.ConstBool(bool(by.Chains) && places > core.Chain)
 	blocks := v.blocks(&cfg)
 	const most = 16 // bands that share what they read of the input
-	bands := ops.RoundUp(v.M, int(cfg.High)) / int(cfg.High)
+	bands := ops.RoundUp(v.M, int(cfg.MR)) / int(cfg.MR)
 	cfg.Bands = min(most, bands)
 	g := runtime.Grid{
 		Blocks:  runtime.Dim3{X: blocks, Y: (bands + cfg.Bands - 1) / cfg.Bands, Z: min(v.Batch, ops.MaxBlocks())},
-		Threads: runtime.Dim3{X: int(cfg.Wide)},
+		Threads: runtime.Dim3{X: int(cfg.Threads)},
 	}
 	t := v.Out.DType
 	to, weights, from := v.Out.Header(), ws.Header(), x.Header()

@@ -141,7 +141,7 @@ func MaxPool(s *runtime.Stream, out, which, x ops.View, p Pooling) error {
 	if !ok {
 		return err
 	}
-	c.window.Places = which.Buf != nil
+	c.window.Indices = which.Buf != nil
 	ct := x.DType.Compute()
 	largest := more.In(ct)
 	to, from := out.Header(), x.Header()

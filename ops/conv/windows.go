@@ -56,7 +56,7 @@ func (p *Windows) Counts(sizes ...int) ([]int, error) {
 	return counts, nil
 }
 
-// Shape is the shape of the result of [TakeWindows] for images of shape x, (…, channels,
+// Shape is the shape of the result of [Im2col] for images of shape x, (…, channels,
 // sizes …): (…, channels · positions of a window, windows).
 func (p *Windows) Shape(x layout.Shape) (layout.Shape, error) {
 	lead := len(x) - len(p.Kernel) - 1
@@ -74,15 +74,15 @@ func (p *Windows) Shape(x layout.Shape) (layout.Shape, error) {
 }
 
 var (
-	takeWindows = ops.NewGeneric("im2col", kernels.TakeWindows[ops.T])
-	addWindows  = ops.NewGeneric("col2im", kernels.AddWindows[ops.T, ops.C])
+	im2col = ops.NewGeneric("im2col", kernels.Im2col[ops.T])
+	col2im = ops.NewGeneric("col2im", kernels.Col2im[ops.T, ops.C])
 )
 
-// TakeWindows stores the windows of x in out, each as a column: see [Windows.Shape].
-func TakeWindows(s *runtime.Stream, out, x ops.View, p Windows) error {
+// Im2col stores the windows of x in out, each as a column: see [Windows.Shape].
+func Im2col(s *runtime.Stream, out, x ops.View, p Windows) error {
 	const op = "im2col"
 	t := ops.Carrier(x.DType)
-	kernel, err := takeWindows.Of(ops.TypeArgs{T: t})
+	kernel, err := im2col.Of(ops.TypeArgs{T: t})
 	if err != nil {
 		return err
 	}
@@ -114,12 +114,12 @@ func TakeWindows(s *runtime.Stream, out, x ops.View, p Windows) error {
 	return kernel.Launch(s, g, ops.SliceArg(t, &to), ops.SliceArg(t, &in), w, v.Windows)
 }
 
-// AddWindows stores in out, images of shape (…, channels, sizes …), the sums of what the columns
-// of x, as [TakeWindows] makes them, have for each element.
-func AddWindows(s *runtime.Stream, out, x ops.View, p Windows) error {
+// Col2im stores in out, images of shape (…, channels, sizes …), the sums of what the columns
+// of x, as [Im2col] makes them, have for each element.
+func Col2im(s *runtime.Stream, out, x ops.View, p Windows) error {
 	const op = "col2im"
 	c := x.DType.Compute()
-	kernel, err := addWindows.Of(ops.TypeArgs{T: x.DType})
+	kernel, err := col2im.Of(ops.TypeArgs{T: x.DType})
 	if err != nil {
 		return err
 	}

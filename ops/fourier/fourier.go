@@ -133,23 +133,23 @@ type transform struct {
 }
 
 // pairs is scratch memory for contiguous lines of n pairs.
-func (t *transform) pairs(room *ops.Scratch, n, count, lines int) place {
-	return place{room.Take(t.d.Size(), 2*n*count), kernels.Spectrum{Form: kernels.Complex, Lines: [2]int{2 * n, 2 * n * lines}, Next: 2, Pair: 1}}
+func (t *transform) pairs(scratch *ops.Scratch, n, count, lines int) place {
+	return place{scratch.Take(t.d.Size(), 2*n*count), kernels.Spectrum{Form: kernels.Complex, Lines: [2]int{2 * n, 2 * n * lines}, Next: 2, Pair: 1}}
 }
 
 // steps puts radices numbers together, one step after the other.
 func (t *transform) steps(to, from place, radices []int, inverse bool, scale float64) error {
-	var room ops.Scratch
+	var scratch ops.Scratch
 	spare := min(2, len(radices)-1)
 	if spare > 0 {
-		if err := room.Alloc(t.s, spare*2*t.n*t.count*t.d.Size()); err != nil {
+		if err := scratch.Alloc(t.s, spare*2*t.n*t.count*t.d.Size()); err != nil {
 			return fmt.Errorf("fft: %w", err)
 		}
-		defer room.Free(t.s)
+		defer scratch.Free(t.s)
 	}
 	var between [2]place
 	for i := range spare {
-		between[i] = t.pairs(&room, t.n, t.count, t.lines)
+		between[i] = t.pairs(&scratch, t.n, t.count, t.lines)
 	}
 	done := 1
 	for i, r := range radices {
@@ -186,13 +186,13 @@ func (t *transform) chirp(to, from place, inverse bool, scale float64) error {
 	m := 1 << bits.Len(uint(2*t.n-2))
 	inner := transform{s: t.s, d: t.d, n: m, lines: t.lines, count: t.count}
 	one := transform{s: t.s, d: t.d, n: m, lines: 1, count: 1}
-	var room ops.Scratch
-	if err := room.Alloc(t.s, 2*2*m*(t.count+1)*t.d.Size()); err != nil {
+	var scratch ops.Scratch
+	if err := scratch.Alloc(t.s, 2*2*m*(t.count+1)*t.d.Size()); err != nil {
 		return fmt.Errorf("fft: %w", err)
 	}
-	defer room.Free(t.s)
-	a, b := t.pairs(&room, m, t.count, t.lines), t.pairs(&room, m, t.count, t.lines)
-	filter, turned := t.pairs(&room, m, 1, 1), t.pairs(&room, m, 1, 1)
+	defer scratch.Free(t.s)
+	a, b := t.pairs(&scratch, m, t.count, t.lines), t.pairs(&scratch, m, t.count, t.lines)
+	filter, turned := t.pairs(&scratch, m, 1, 1), t.pairs(&scratch, m, 1, 1)
 	p := kernels.Chirp{Inverse: dsl.ConstBool(inverse), N: t.n, M: m, Count: m * t.count, Lines: t.lines, X: from.form, Out: to.form}
 	radices, _ := factorsOf(m)
 	launch := func(k *ops.Generic, n int, args ...any) error {

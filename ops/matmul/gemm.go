@@ -56,13 +56,13 @@ func multiply(s *runtime.Stream, o Options, out, a, b, by ops.View) error {
 }
 
 // MatmulStrategies lists the strategies to multiply matrices that a device can be asked for. Those
-// called thin are for at most four rows or columns.
+// called skinny are for at most four rows or columns.
 func MatmulStrategies() []string { return matmuls.Names() }
 
 // matmuls are the strategies to multiply matrices.
 var matmuls = ops.NewStrategies(slices.Concat([]ops.Strategy[Problem]{
-	{Name: "thin", Fits: func(p *Problem) bool { return p.thin() && p.Serial() }, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, false) }},
-	{Name: "thin in vectors", Fits: (*Problem).thin, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, true) }},
+	{Name: "skinny", Fits: func(p *Problem) bool { return p.skinny() && p.Serial() }, Run: func(s *runtime.Stream, p *Problem) error { return runSkinny(s, p, false) }},
+	{Name: "skinny in vectors", Fits: (*Problem).skinny, Run: func(s *runtime.Stream, p *Problem) error { return runSkinny(s, p, true) }},
 	{Name: "packed in blocks", Fits: (*Problem).worthBlocks, Run: runBlocks},
 	{Name: "packed", Fits: (*Problem).Serial, Run: runPacked},
 	{Name: "matrix tiles of bfloat16 parts", Fits: (*Problem).worthSplitting, Run: runSplit},
@@ -251,7 +251,7 @@ func (p *Problem) simplify() {
 	for i, l := range batches {
 		*l, _ = layout.New(sizes, reversedInts(m.Strides[i]), 0) // of right layouts
 	}
-	if p.M < p.N && p.M <= thinCols || p.OutM == 1 && p.OutN > 1 && p.N > thinCols {
+	if p.M < p.N && p.M <= skinnyCols || p.OutM == 1 && p.OutN > 1 && p.N > skinnyCols {
 		p.transpose()
 	}
 	if p.K == 1 {

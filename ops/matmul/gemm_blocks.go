@@ -130,9 +130,9 @@ func (p *Problem) packing(s *runtime.Stream, v ops.View, i, rows, across, along,
 			return k, err
 		}
 	}
-	cfg.Way, cfg.Contiguous = kernels.AlongK, along == 1
+	cfg.Axis, cfg.Contiguous = kernels.AlongK, along == 1
 	if across == 1 && along != 1 {
-		cfg.Way, cfg.Contiguous = kernels.AcrossK, true
+		cfg.Axis, cfg.Contiguous = kernels.AcrossK, true
 	}
 	if k.kernel, err = packAlong.Of(ops.TypeArgs{T: k.moves, I: dtype.U32}); err != nil {
 		return k, err

@@ -101,7 +101,7 @@ func groupTiles(c tile.Config, least, most int, warpgroups, fills bool) ops.Stra
 
 // meanRows is how many rows a group has on average.
 func (p *groups) meanRows() int {
-	if p.Groups.ByPlace {
+	if p.Groups.DivideK {
 		return p.M
 	}
 	return (p.M + p.Groups.Count - 1) / p.Groups.Count
@@ -121,13 +121,13 @@ func newGroups(s *runtime.Stream, precision Precision, out, a, b, ends ops.View)
 	if ranks != [3]int{2, 2, 3} && ranks != [3]int{3, 2, 2} || ends.Layout.Rank() != 1 {
 		return nil, fmt.Errorf("%w: grouped product of %v and %v in %v with ends %v", layout.ErrRank, shapes[1], shapes[2], shapes[0], ends.Layout.Shape())
 	}
-	g.Count, g.ByPlace = ends.Layout.Shape()[0], ranks[0] == 3
+	g.Count, g.DivideK = ends.Layout.Shape()[0], ranks[0] == 3
 	last := func(i int) (rows, columns int) { n := ranks[i]; return shapes[i][n-2], shapes[i][n-1] }
 	m, k := last(1)
 	k2, n := last(2)
 	om, on := last(0)
 	own := shapes[2][0]
-	if p.limit = m; g.ByPlace {
+	if p.limit = m; g.DivideK {
 		p.limit, own = k, shapes[0][0]
 	}
 	if k != k2 || om != m || on != n || own != g.Count {
@@ -159,7 +159,7 @@ func newGroups(s *runtime.Stream, precision Precision, out, a, b, ends ops.View)
 		l := v.Layout
 		p.Batches[i], _ = layout.New(l.Shape()[:l.Rank()-2], l.Strides()[:l.Rank()-2], 0) // as a layout has them
 	}
-	if g.ByPlace {
+	if g.DivideK {
 		g.Out, p.Batch = out.Layout.Strides()[0], g.Count
 	} else {
 		g.Y = b.Layout.Strides()[0]
@@ -244,15 +244,15 @@ func (p *groups) setConfig(c *tile.Config, warpgroups bool) error {
 // groupMaps decides what is copied by tensor maps, and makes these. Groups begin anywhere, so other
 // copies are in chunks only across what they divide. A map has no end between groups along k.
 func (p *groups) groupMaps(dev *runtime.Device, c *tile.Config) (x, y, out dsl.TensorMap, err error) {
-	if !p.Groups.ByPlace {
+	if !p.Groups.DivideK {
 		if x, y, err = p.tensorMaps(dev, c); err == nil && p.N%max(1, 16/p.Out.DType.Size()) == 0 {
 			out, err = p.outMap(dev, c, p.Out, 1)
 		}
 	}
 	if c.Cluster = max(c.Cluster, 1); !c.Bulk {
 		c.Cluster = 1
-		c.AVec = c.AVec && (c.A == tile.AcrossK) == p.Groups.ByPlace
-		c.BVec = c.BVec && (!p.Groups.ByPlace || c.B == tile.AcrossK)
+		c.AVec = c.AVec && (c.A == tile.AcrossK) == p.Groups.DivideK
+		c.BVec = c.BVec && (!p.Groups.DivideK || c.B == tile.AcrossK)
 	}
 	return x, y, out, err
 }
@@ -261,7 +261,7 @@ func (p *groups) groupMaps(dev *runtime.Device, c *tile.Config) (x, y, out dsl.T
 // each group at most: as many as are resident, and no more than there are tiles.
 func (p *groups) groupGrid(c *tile.Config) runtime.Grid {
 	cluster, warps, n := int(c.Cluster), int(c.Warps()), p.tiles(c)
-	if !p.Groups.ByPlace {
+	if !p.Groups.DivideK {
 		n += p.Groups.Count * cluster * ((p.N + int(c.N) - 1) / int(c.N))
 	}
 	most := ops.ResidentBlocks(&p.Info, warps*p.Info.WarpSize)
@@ -276,10 +276,10 @@ func (p *groups) groupGrid(c *tile.Config) runtime.Grid {
 func runVectorGroups(s *runtime.Stream, p *groups) error {
 	const rows, places = 60, 128 // of a tile: sums and part of y stay in the nearest cache
 	c := p.sum()
-	cfg := kernels.Panels{Tiling: Tall(FitTiling(VectorTiling(p.Info.WarpSize, c), p.N), rows), Places: places}
+	cfg := kernels.Panels{Tiling: Tall(FitTiling(VectorTiling(p.Info.WarpSize, c), p.N), rows), TileK: places}
 	cfg.XAlong, cfg.XUnit, cfg.YUnit = p.XK == 1, p.XM == 1 && p.XK != 1, p.YN == 1
-	cfg.Bands, cfg.Contiguous = rows/cfg.High, p.OutN == 1
-	return p.withPlan(s, int(cfg.High*cfg.Bands), func(plan ops.View) error {
+	cfg.Bands, cfg.Contiguous = rows/cfg.MR, p.OutN == 1
+	return p.withPlan(s, int(cfg.MR*cfg.Bands), func(plan ops.View) error {
 		g := p.Groups
 		g.Product = p.Product
 		grid := runtime.Grid{Blocks: runtime.Dim3{X: 4 * p.Info.Units}, Threads: runtime.Dim3{X: p.Info.WarpSize}}

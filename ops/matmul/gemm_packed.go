@@ -24,12 +24,12 @@ var (
 // VectorTiling is the tile that fits into the vector registers of a processor: those of
 // eight lanes have 16, wider ones 32. A vector has half as many 64-bit numbers.
 func VectorTiling(warp int, c dtype.DType) kernels.Tiling {
-	t := kernels.Tiling{High: 8, Each: 3, Wide: dsl.ConstInt(warp)}
+	t := kernels.Tiling{MR: 8, NR: 3, Threads: dsl.ConstInt(warp)}
 	if warp <= 8 {
-		t.High, t.Each = 4, 2
+		t.MR, t.NR = 4, 2
 	}
 	if c.Size() > 4 {
-		t.Each = 1
+		t.NR = 1
 	}
 	return t
 }
@@ -38,8 +38,8 @@ func VectorTiling(warp int, c dtype.DType) kernels.Tiling {
 // must be worth that each element of x is loaded more often.
 func FitTiling(t kernels.Tiling, columns int) kernels.Tiling {
 	narrow := t
-	narrow.Each--
-	if t.Each > 2 && ops.RoundUp(columns, int(narrow.Wide*narrow.Each))*21 < ops.RoundUp(columns, int(t.Wide*t.Each))*20 {
+	narrow.NR--
+	if t.NR > 2 && ops.RoundUp(columns, int(narrow.Threads*narrow.NR))*21 < ops.RoundUp(columns, int(t.Threads*t.NR))*20 {
 		return narrow
 	}
 	return t
@@ -49,8 +49,8 @@ func FitTiling(t kernels.Tiling, columns int) kernels.Tiling {
 // used more often, where that leaves few rows of the last ones unused.
 func Tall(t kernels.Tiling, rows int) kernels.Tiling {
 	const most = 6
-	if t.High < most && ops.RoundUp(rows, most)*20 <= ops.RoundUp(rows, int(t.High))*21 {
-		t.High = most
+	if t.MR < most && ops.RoundUp(rows, most)*20 <= ops.RoundUp(rows, int(t.MR))*21 {
+		t.MR = most
 	}
 	return t
 }
@@ -63,17 +63,17 @@ func runPacked(s *runtime.Stream, p *Problem) error {
 	switch {
 	case !p.words:
 		cfg = Tall(cfg, p.M)
-	case cfg.High > 6:
-		cfg.High = 6 // what is made of bytes before they are multiplied takes registers, too
+	case cfg.MR > 6:
+		cfg.MR = 6 // what is made of bytes before they are multiplied takes registers, too
 	}
-	xs, err := p.Packing(s, p.A, 1, p.M, p.XM, p.XK, cfg.High)
+	xs, err := p.Packing(s, p.A, 1, p.M, p.XM, p.XK, cfg.MR)
 	if err != nil {
 		return err
 	}
-	cfg.Direct = p.direct(cfg.Wide * cfg.Each)
+	cfg.Direct = p.direct(cfg.Threads * cfg.NR)
 	ys := packing{To: p.B}
 	if !cfg.Direct {
-		if ys, err = p.Packing(s, p.B, 2, p.N, p.YN, p.YK, cfg.Wide*cfg.Each); err != nil {
+		if ys, err = p.Packing(s, p.B, 2, p.N, p.YN, p.YK, cfg.Threads*cfg.NR); err != nil {
 			return err
 		}
 	}
@@ -160,7 +160,7 @@ func (p *Problem) Packing(s *runtime.Stream, v ops.View, i, rows, across, inner 
 	if err != nil {
 		return k, err
 	}
-	k.cfg = kernels.Packing{Rows: rows, K: p.K, Across: across, Along: inner, Batch: n, High: high}
+	k.cfg = kernels.Packing{Rows: rows, K: p.K, Across: across, Along: inner, Batch: n, MR: high}
 	packOrder(&k.cfg, dsl.ConstInt(p.Info.WarpSize), !p.words)
 	bands := ops.RoundUp(rows, int(high)) / int(high)
 	k.from, k.To = v, ops.View{DType: c, Layout: layout.Contiguous(layout.Shape{n * bands * int(high) * steps})}
@@ -168,8 +168,8 @@ func (p *Problem) Packing(s *runtime.Stream, v ops.View, i, rows, across, inner 
 		return k, err
 	}
 	blocks := bands
-	if k.cfg.Way == kernels.AcrossK {
-		each := max(int(k.cfg.Turn), 1)
+	if k.cfg.Axis == kernels.AcrossK {
+		each := max(int(k.cfg.Transpose), 1)
 		blocks = (bands + each - 1) / each
 	}
 	k.grid = runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(n, ops.MaxBlocks())}, Threads: runtime.Dim3{X: p.Info.WarpSize}}
@@ -181,18 +181,18 @@ func (p *Problem) Packing(s *runtime.Stream, v ops.View, i, rows, across, inner 
 // and how many vectors they transpose, if its kernel does that: where a band is less or more than a
 // vector of what lies next to each other.
 func packOrder(c *kernels.Packing, warp dsl.ConstInt, transposes bool) {
-	c.Way, c.Contiguous = kernels.AlongK, c.Along == 1
-	narrow := transposes && warp%c.High == 0 && c.High > 1 && c.High < warp && c.High&(c.High-1) == 0
-	whole := c.High%warp == 0
+	c.Axis, c.Contiguous = kernels.AlongK, c.Along == 1
+	narrow := transposes && warp%c.MR == 0 && c.MR > 1 && c.MR < warp && c.MR&(c.MR-1) == 0
+	whole := c.MR%warp == 0
 	switch {
 	case c.Along == 1 && narrow:
-		c.Turn = c.High
+		c.Transpose = c.MR
 	case c.Along == 1 && whole && transposes:
-		c.Turn = warp
+		c.Transpose = warp
 	case c.Along != 1 && c.Across == 1 && narrow:
-		c.Way, c.Contiguous, c.Turn = kernels.AcrossK, true, warp/c.High
+		c.Axis, c.Contiguous, c.Transpose = kernels.AcrossK, true, warp/c.MR
 	case c.Along != 1 && c.Across == 1 && whole:
-		c.Way, c.Contiguous = kernels.AcrossK, true
+		c.Axis, c.Contiguous = kernels.AcrossK, true
 	}
 }
 
@@ -294,14 +294,14 @@ func (p *Problem) sharing(bands, column, panels int) int {
 }
 
 func (p *Problem) launchPacked(s *runtime.Stream, out, xs, ys ops.View, cfg kernels.Tiling) error {
-	bands := (p.M + int(cfg.High) - 1) / int(cfg.High)
-	panels := ops.RoundUp(p.N, int(cfg.Wide*cfg.Each)) / int(cfg.Wide*cfg.Each)
+	bands := (p.M + int(cfg.MR) - 1) / int(cfg.MR)
+	panels := ops.RoundUp(p.N, int(cfg.Threads*cfg.NR)) / int(cfg.Threads*cfg.NR)
 	c := xs.DType
 	cfg.Contiguous = p.OutN == 1
-	cfg.Bands = p.sharing(bands, int(cfg.High)*c.Size(), panels)
+	cfg.Bands = p.sharing(bands, int(cfg.MR)*c.Size(), panels)
 	g := runtime.Grid{
 		Blocks:  runtime.Dim3{X: panels, Y: (bands + cfg.Bands - 1) / cfg.Bands, Z: min(p.Batch*((p.K+p.Part-1)/p.Part), ops.MaxBlocks())},
-		Threads: runtime.Dim3{X: int(cfg.Wide)},
+		Threads: runtime.Dim3{X: int(cfg.Threads)},
 	}
 	to, x, y := out.Header(), xs.Header(), ys.Header()
 	f, ok, err := p.fused(s, c)

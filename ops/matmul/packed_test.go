@@ -36,9 +36,9 @@ func TestPackOrder(t *testing.T) {
 		{1, 100, 8, 16, true, along, 0, false},
 		{3, 100, 8, 16, false, along, 0, false},
 	} {
-		p := kernels.Packing{Across: c.across, Along: c.along, High: c.high}
+		p := kernels.Packing{Across: c.across, Along: c.along, MR: c.high}
 		packOrder(&p, c.warp, !c.words)
-		got := []any{p.Way, p.Turn, bool(p.Contiguous)}
+		got := []any{p.Axis, p.Transpose, bool(p.Contiguous)}
 		require.Equal(t, []any{c.way, c.turn, c.contiguous}, got, "%+v", c)
 	}
 }

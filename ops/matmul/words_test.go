@@ -12,24 +12,24 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// thinCase is several products with a vector, or with n of them, whose factors lie along k.
-type thinCase struct {
+// skinnyCase is several products with a vector, or with n of them, whose factors lie along k.
+type skinnyCase struct {
 	m, k, n, batch int
 	pitch          int // from row to row of x
 	offset         int // of both factors
 	words          bool
 }
 
-// thinTypes are types of factors and results.
-var thinTypes = [][2]dtype.DType{
+// skinnyTypes are types of factors and results.
+var skinnyTypes = [][2]dtype.DType{
 	{dtype.I8, dtype.I8}, {dtype.I8, dtype.I32}, {dtype.U8, dtype.I32}, {dtype.U8, dtype.U32},
 	{dtype.U8, dtype.U8}, {dtype.BF16, dtype.BF16}, {dtype.BF16, dtype.F32},
 }
 
-// TestThinWords multiplies bytes and bfloat16 in words and, where rows are no whole words, not, and
+// TestSkinnyWords multiplies bytes and bfloat16 in words and, where rows are no whole words, not, and
 // adds a bias. Sums of small numbers are exact; those of bytes wrap as the results do.
-func TestThinWords(t *testing.T) {
-	cases := []thinCase{
+func TestSkinnyWords(t *testing.T) {
+	cases := []skinnyCase{
 		{40, 200, 1, 1, 200, 0, true}, {9, 1044, 1, 2, 1048, 4, true}, {3, 4, 2, 3, 8, 8, true},
 		{33, 64, 4, 1, 64, 0, true}, {5, 2600, 1, 1, 2600, 0, true}, {40, 200, 1, 1, 203, 0, false},
 		{40, 200, 1, 1, 200, 1, false}, {7, 63, 2, 2, 64, 0, false},
@@ -40,7 +40,7 @@ func TestThinWords(t *testing.T) {
 		defer dev.Close()
 		b := opstest.NewBench(dev)
 		for i, c := range cases {
-			for _, d := range thinTypes {
+			for _, d := range skinnyTypes {
 				if name == "cpu" || i == 1 || i == 5 {
 					c.multiply(t, b, d[0], d[1])
 				}
@@ -49,7 +49,7 @@ func TestThinWords(t *testing.T) {
 	}
 }
 
-func (c thinCase) multiply(t *testing.T, b *opstest.Bench, d, o dtype.DType) {
+func (c skinnyCase) multiply(t *testing.T, b *opstest.Bench, d, o dtype.DType) {
 	t.Helper()
 	lie := func(shape layout.Shape, strides ...int) layout.Layout {
 		l, err := layout.New(shape, strides, c.offset+12-opstest.Guard) // behind the guard
@@ -68,7 +68,7 @@ func (c thinCase) multiply(t *testing.T, b *opstest.Bench, d, o dtype.DType) {
 	out := b.Output(t, o, layout.Shape{c.batch, c.m, c.n}, 0)
 	p, err := newProduct(b.Stream, Options{Epilogue: Epilogue{Bias: add.View}}, out.View, x.View, y.View, ops.View{})
 	require.NoError(t, err)
-	require.NoError(t, runThin(b.Stream, p, false))
+	require.NoError(t, runSkinny(b.Stream, p, false))
 	require.Equal(t, c.words, p.words, "%+v of %v", c, d)
 	for i, got := range b.Read(t, out) {
 		z, row, col := i/(c.m*c.n), i/c.n%c.m, i%c.n

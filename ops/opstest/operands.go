@@ -150,11 +150,11 @@ func Order(a, b dtype.Scalar) int {
 	return cmp.Compare(x+0, y+0)
 }
 
-// Fold is a reduction to test: of a shape, along dims.
-type Fold struct {
+// ReductionCase is a reduction to test: of a shape, along dims.
+type ReductionCase struct {
 	Shape layout.Shape
 	Dims  []int
 }
 
 // String is the name of the case.
-func (f Fold) String() string { return fmt.Sprintf("{%v %v}", []int(f.Shape), f.Dims) }
+func (f ReductionCase) String() string { return fmt.Sprintf("{%v %v}", []int(f.Shape), f.Dims) }

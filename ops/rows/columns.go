@@ -25,7 +25,7 @@ const (
 
 // columns is for softmax of contiguous columns: threads go down them.
 func (r *rowShape) columns() (p rowPlan, ok bool) {
-	x, w := &r.op.X, &p.fold
+	x, w := &r.op.X, &p.reduction
 	vec := min(16/r.dtype.Size(), downMost)
 	if r.norm || !ops.TraitsOf(r.info).BlockTiles || r.info.MaxThreads < ops.MaxThreads ||
 		!x.Layout.IsContiguous() || !r.op.out.Layout.IsContiguous() || KeepDims(w, r.op.Kept) != nil {
@@ -54,7 +54,7 @@ func (c *rowCall) launchColumns(s *runtime.Stream, p *rowPlan) error {
 	}
 	log := dsl.ConstBool(c.log)
 	location, factor, memory, err := c.stats(s, func() jit.Wanted {
-		return jit.Wanted{Kernel: k, Consts: []any{p.fold, log, c.fn.Quick}}
+		return jit.Wanted{Kernel: k, Consts: []any{p.reduction, log, c.fn.Quick}}
 	})
 	if err != nil {
 		return err
@@ -62,5 +62,5 @@ func (c *rowCall) launchColumns(s *runtime.Stream, p *rowPlan) error {
 	defer memory.Free(s)
 	out, x, _, _, _, _ := c.args()
 	lh, fh := location.Header(), factor.Header()
-	return k.Launch(s, p.grid, out, x, ops.SliceArg(d, &lh), ops.SliceArg(d, &fh), p.fold, log, c.fn.Quick)
+	return k.Launch(s, p.grid, out, x, ops.SliceArg(d, &lh), ops.SliceArg(d, &fh), p.reduction, log, c.fn.Quick)
 }

@@ -25,8 +25,8 @@ type NormGrad struct {
 
 // normGradPlan is how the kernel goes over rows.
 type normGradPlan struct {
-	fold kernels.Fold
-	grid runtime.Grid
+	reduction kernels.RowReduction
+	grid      runtime.Grid
 }
 
 // normGradLimits are blocks of a gradient. A thread keeps an element, its gradient, and the sums of
@@ -40,10 +40,10 @@ func (k *NormGrad) Parts(dev *runtime.Device, d dtype.DType, rows, n int) int {
 	if rows == 0 || n == 0 || rows < info.Units && n >= tuned.laneRow {
 		return 0
 	}
-	w := kernels.Fold{Contiguous: true, Ins: 1, Outs: 1, N: n, Rows: rows, Vec: 1}
+	w := kernels.RowReduction{Contiguous: true, Ins: 1, Outs: 1, N: n, Rows: rows, Vec: 1}
 	w.OutSize[0], w.XStep[0], w.OutStep[0], w.InSize[0], w.InStep[0], w.OutIn = rows, n, n, n, 1, 1
 	w.OutDiv[0] = ops.Divisor(rows)
-	k.plan.fold = w
+	k.plan.reduction = w
 	switch traits := ops.TraitsOf(&info); {
 	case traits.WarpBlocks:
 		k.lanes(&info)
@@ -57,7 +57,7 @@ func (k *NormGrad) Parts(dev *runtime.Device, d dtype.DType, rows, n int) int {
 
 // lanes is as for norms: a block is a warp.
 func (k *NormGrad) lanes(info *runtime.Info) {
-	w, warp := &k.plan.fold, info.WarpSize
+	w, warp := &k.plan.reduction, info.WarpSize
 	w.Group, w.Whole, w.Runs = dsl.ConstInt(warp), true, true
 	if items := w.N / warp; items*warp == w.N && items <= tuned.laneItems/2 && items&(items-1) == 0 {
 		w.Items, w.Full = dsl.ConstInt(items), true
@@ -67,7 +67,7 @@ func (k *NormGrad) lanes(info *runtime.Info) {
 
 // blocks has lanes of a warp, or a block, for a row in registers; blocks are persistent.
 func (k *NormGrad) blocks(info *runtime.Info, d dtype.DType) {
-	w, b := &k.plan.fold, normGradLimits
+	w, b := &k.plan.reduction, normGradLimits
 	if d.Compute().Size() > 4 {
 		b.items /= 2
 	}
@@ -112,7 +112,7 @@ func (k *NormGrad) Run(s *runtime.Stream, dx, x, g, also, scale, parts ops.View)
 	}
 	eps := dtype.FromFloat(c, k.Eps).Bits()
 	return normGrad.Launch(s, ops.TypeArgs{T: d}, k.plan.grid, ops.SliceArg(d, &h[0]), ops.SliceArg(d, &h[1]), ops.SliceArg(d, &h[2]),
-		ops.SliceArg(d, &h[3]), ops.SliceArg(d, &h[4]), ops.SliceArg(c, &h[5]), k.plan.fold, f, ops.ScalarArg(c, &eps))
+		ops.SliceArg(d, &h[3]), ops.SliceArg(d, &h[4]), ops.SliceArg(c, &h[5]), k.plan.reduction, f, ops.ScalarArg(c, &eps))
 }
 
 // check reports operands that the kernel does not take.
@@ -131,8 +131,8 @@ func (k *NormGrad) check(dx, x, g, also, scale ops.View) error {
 			return fmt.Errorf("%w: norm gradient of %v with %v", layout.ErrShape, x.Layout.Shape(), v.Layout.Shape())
 		}
 	}
-	if n := x.Layout.Shape()[x.Layout.Rank()-1]; k.plan.fold.N != n || k.plan.fold.Rows*n != x.Layout.Count() {
-		return fmt.Errorf("%w: norm gradient of %v, planned for %d rows of %d", layout.ErrShape, x.Layout.Shape(), k.plan.fold.Rows, k.plan.fold.N)
+	if n := x.Layout.Shape()[x.Layout.Rank()-1]; k.plan.reduction.N != n || k.plan.reduction.Rows*n != x.Layout.Count() {
+		return fmt.Errorf("%w: norm gradient of %v, planned for %d rows of %d", layout.ErrShape, x.Layout.Shape(), k.plan.reduction.Rows, k.plan.reduction.N)
 	}
 	return nil
 }

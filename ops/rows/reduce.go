@@ -35,7 +35,7 @@ type Reduction struct {
 	index    bool                // finish returns an index
 
 	made  [32]atomic.Pointer[reducer]
-	plans ops.PlanCache[foldPlan]
+	plans ops.PlanCache[reductionPlan]
 }
 
 // reducer is a reduction for one element type.
@@ -227,13 +227,13 @@ func (r *Reduction) RunCorrected(s *runtime.Stream, out, x ops.View, dims []int,
 	case n == 0:
 		return elementwise.Fill(s, out, dtype.FromFloat(out.DType, r.empty))
 	}
-	p := foldPlan{r: r, in: in, out: out, x: x}
-	p.fold.Div = n
+	p := reductionPlan{r: r, in: in, out: out, x: x}
+	p.reduction.Div = n
 	switch {
 	case r.corrects:
-		p.fold.Div = n - correction
+		p.reduction.Div = n - correction
 	case r.totals:
-		p.fold.Div = 1
+		p.reduction.Div = 1
 	}
 	if err := p.make(s.Device(), kept, reduced); err != nil {
 		return err

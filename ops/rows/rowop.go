@@ -44,9 +44,9 @@ func newRows(name string, out, x ops.View, dim int) (l RowOp, err error) {
 // Len is how many elements a row has.
 func (l *RowOp) Len() int { return l.X.Layout.Shape()[l.Dim] }
 
-// contiguous returns the Fold of the rows, or reports false if they are not contiguous or have
+// contiguous returns the RowReduction of the rows, or reports false if they are not contiguous or have
 // too many dimensions.
-func (l *RowOp) contiguous() (w kernels.Fold, ok bool) {
+func (l *RowOp) contiguous() (w kernels.RowReduction, ok bool) {
 	n := l.Len()
 	if n != 1 && (l.X.Layout.Strides()[l.Dim] != 1 || l.out.Layout.Strides()[l.Dim] != 1) {
 		return w, false
@@ -83,7 +83,7 @@ func byStride(of ...layout.Layout) []layout.Layout {
 }
 
 // KeepDims joins the dimensions of the results, as the operand and the results have them.
-func KeepDims(w *kernels.Fold, kept [2]layout.Layout) error {
+func KeepDims(w *kernels.RowReduction, kept [2]layout.Layout) error {
 	outs := layout.Merge(byStride(kept[0], kept[1])...)
 	if err := fits(len(outs.Sizes), kept[0]); err != nil {
 		return err

@@ -94,11 +94,11 @@ func (b *blockLimits) resident(info *runtime.Info, threads, bytes int) int {
 
 // rowPlan is how kernels go through rows.
 type rowPlan struct {
-	strategy *rowStrategy
-	parts    int // of a row
-	resident int // blocks of a multiprocessor, where the kernel is compiled for that
-	fold     kernels.Fold
-	grid     runtime.Grid
+	strategy  *rowStrategy
+	parts     int // of a row
+	resident  int // blocks of a multiprocessor, where the kernel is compiled for that
+	reduction kernels.RowReduction
+	grid      runtime.Grid
 }
 
 var rowPlans [2]ops.PlanCache[rowPlan] // of softmax and of normalisations
@@ -120,8 +120,8 @@ func (c *rowCall) plan(dev *runtime.Device) *rowPlan {
 }
 
 func newRowPlan(r *rowShape) rowPlan {
-	fold, contiguous := r.op.contiguous()
-	r.fold = fold
+	reduction, contiguous := r.op.contiguous()
+	r.reduction = reduction
 	for _, s := range rowStrategies() {
 		if !contiguous && !s.strided {
 			continue
@@ -136,12 +136,12 @@ func newRowPlan(r *rowShape) rowPlan {
 
 // rowShape is what the choice of a strategy depends on.
 type rowShape struct {
-	op      *RowOp
-	info    *runtime.Info
-	dtype   dtype.DType
-	norm    bool
-	n, rows int
-	fold    kernels.Fold // of contiguous rows
+	op        *RowOp
+	info      *runtime.Info
+	dtype     dtype.DType
+	norm      bool
+	n, rows   int
+	reduction kernels.RowReduction // of contiguous rows
 }
 
 func (l *RowOp) shape(info *runtime.Info, norm bool) *rowShape {
@@ -154,8 +154,8 @@ func (r *rowShape) lanes() (p rowPlan, ok bool) {
 	if !ops.TraitsOf(r.info).WarpBlocks || r.n >= tuned.laneRow && r.rows < r.info.Units {
 		return p, false
 	}
-	p.fold = r.fold
-	w := &p.fold
+	p.reduction = r.reduction
+	w := &p.reduction
 	w.Group, w.Whole, w.Runs, w.Wide = dsl.ConstInt(warp), true, true, r.rows > math.MaxInt32
 	if k := r.n / warp; k*warp == r.n && k <= tuned.laneItems && k&(k-1) == 0 {
 		w.Items, w.Full = dsl.ConstInt(k), true
@@ -179,8 +179,8 @@ func (r *rowShape) registers() (p rowPlan, ok bool) {
 	for g*items < n && items < tuned.warpItemsMost {
 		items *= 2
 	}
-	p.fold = r.fold
-	w, threads, per := &p.fold, min(ops.MaxThreads, r.info.MaxThreads), 1
+	p.reduction = r.reduction
+	w, threads, per := &p.reduction, min(ops.MaxThreads, r.info.MaxThreads), 1
 	if g*items >= n {
 		w.Group, per = dsl.ConstInt(g), threads/g
 	} else {
@@ -260,8 +260,8 @@ func (r *rowShape) longHalves() (threads, items, resident int) {
 
 // persistent fills in the plan of as many blocks as are resident, each with one row at a time.
 func (r *rowShape) persistent(p rowPlan, threads, items int) rowPlan {
-	p.fold = r.fold
-	w := &p.fold
+	p.reduction = r.reduction
+	w := &p.reduction
 	w.Block, w.Items, w.Full, w.Vec = dsl.ConstInt(threads), dsl.ConstInt(items), items*threads == r.n, r.vector(items)
 	p.grid = rowGrid(min(r.rows, p.resident*r.info.Units), threads)
 	return p
@@ -313,8 +313,8 @@ func (r *rowShape) parts() int {
 
 // inParts is the plan of rows of so many parts at most.
 func (r *rowShape) inParts(parts, threads int) (p rowPlan) {
-	p.fold = r.fold
-	w := &p.fold
+	p.reduction = r.reduction
+	w := &p.reduction
 	w.Wide = dsl.ConstBool(r.rows*parts > math.MaxInt32)
 	w.Part = ops.RoundUp((r.n+parts-1)/parts, kernels.StageUnroll)
 	p.parts = (r.n + w.Part - 1) / w.Part
@@ -331,7 +331,7 @@ func (r *rowShape) any() (rowPlan, bool) { return rowPlan{}, true }
 
 // vector is how many neighbours a thread with so many items of a row loads and stores at once.
 func (r *rowShape) vector(items int) dsl.ConstInt {
-	w, v := &r.fold, 16/r.dtype.Size()
+	w, v := &r.reduction, 16/r.dtype.Size()
 	if items%v != 0 || w.N%v != 0 {
 		return 1
 	}

@@ -27,7 +27,7 @@ func (c *rowCall) stats(s *runtime.Stream, next func() jit.Wanted) (location, fa
 	if err != nil {
 		return location, factor, memory, err
 	}
-	p := foldPlan{r: r, in: in, x: c.X}
+	p := reductionPlan{r: r, in: in, x: c.X}
 	if err := p.make(s.Device(), [2]layout.Layout{c.Kept[0], kept}, reduced); err != nil {
 		return location, factor, memory, err
 	}
@@ -57,7 +57,7 @@ func (c *rowCall) stats(s *runtime.Stream, next func() jit.Wanted) (location, fa
 }
 
 // statsOfParts reduces parts of rows first.
-func (c *rowCall) statsOfParts(s *runtime.Stream, p *foldPlan, last *ops.GenericFunc, next func() jit.Wanted, alloc func() ([2]any, error)) error {
+func (c *rowCall) statsOfParts(s *runtime.Stream, p *reductionPlan, last *ops.GenericFunc, next func() jit.Wanted, alloc func() ([2]any, error)) error {
 	d := c.X.DType.Compute()
 	k, err := keepParts.Of(ops.TypeArgs{C: d})
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *rowCall) statsOfParts(s *runtime.Stream, p *foldPlan, last *ops.Generic
 	grid, f, fns := p.joinGrid(s), last.In(d), &p.in.fns
 	if !k.Loaded(s.Device(), nil, nil, nil, nil, nil, nil, p.second, nil, nil, fns[2], f) {
 		if err := jit.Prefetch(s.Device(), next(),
-			jit.Wanted{Kernel: p.partial(), Consts: []any{p.fold, fns[0], fns[1], fns[2]}},
+			jit.Wanted{Kernel: p.partial(), Consts: []any{p.reduction, fns[0], fns[1], fns[2]}},
 			jit.Wanted{Kernel: k, Consts: []any{p.second, fns[2], f}}); err != nil {
 			return err
 		}
@@ -86,15 +86,15 @@ func (c *rowCall) statsOfParts(s *runtime.Stream, p *foldPlan, last *ops.Generic
 }
 
 // statsDown reduces columns that blocks go down.
-func (c *rowCall) statsDown(s *runtime.Stream, p *foldPlan, last *ops.GenericFunc, next func() jit.Wanted, alloc func() ([2]any, error)) error {
+func (c *rowCall) statsDown(s *runtime.Stream, p *reductionPlan, last *ops.GenericFunc, next func() jit.Wanted, alloc func() ([2]any, error)) error {
 	d := c.X.DType.Compute()
 	k, err := keepStrips.Of(ops.TypeArgs{T: c.X.DType})
 	if err != nil {
 		return err
 	}
 	f, fns := last.In(d), &p.in.fns
-	if !k.Loaded(s.Device(), nil, nil, nil, p.fold, nil, nil, fns[0], fns[1], fns[2], f) {
-		if err := jit.Prefetch(s.Device(), jit.Wanted{Kernel: k, Consts: []any{p.fold, fns[0], fns[1], fns[2], f}}, next()); err != nil {
+	if !k.Loaded(s.Device(), nil, nil, nil, p.reduction, nil, nil, fns[0], fns[1], fns[2], f) {
+		if err := jit.Prefetch(s.Device(), jit.Wanted{Kernel: k, Consts: []any{p.reduction, fns[0], fns[1], fns[2], f}}, next()); err != nil {
 			return err
 		}
 	}
@@ -103,7 +103,7 @@ func (c *rowCall) statsDown(s *runtime.Stream, p *foldPlan, last *ops.GenericFun
 		return err
 	}
 	size, eps := c.lastArgs(d)
-	return k.Launch(s, p.grid, out[0], out[1], ops.SliceArg(c.X.DType, &c.headers[1]), p.fold, ops.ScalarArg(d, &size), ops.ScalarArg(d, &eps), fns[0], fns[1], fns[2], f)
+	return k.Launch(s, p.grid, out[0], out[1], ops.SliceArg(c.X.DType, &c.headers[1]), p.reduction, ops.ScalarArg(d, &size), ops.ScalarArg(d, &eps), fns[0], fns[1], fns[2], f)
 }
 
 // lastArgs are the bits of the numbers that the last function of a reduction takes: the number

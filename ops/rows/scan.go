@@ -83,7 +83,7 @@ func (c *Scan) Run(s *runtime.Stream, out, x ops.View, dim int) error {
 	if err != nil {
 		return err
 	}
-	p := foldPlan{r: c.reduce, in: in, out: out, x: x, scans: true}
+	p := reductionPlan{r: c.reduce, in: in, out: out, x: x, scans: true}
 	if err := p.make(s.Device(), l.Kept, reduced); err != nil {
 		return err
 	}
@@ -94,10 +94,10 @@ func (c *Scan) Run(s *runtime.Stream, out, x ops.View, dim int) error {
 }
 
 // run launches the kernels.
-func (c *Scan) run(s *runtime.Stream, l *RowOp, p *foldPlan) error {
+func (c *Scan) run(s *runtime.Stream, l *RowOp, p *reductionPlan) error {
 	d := l.X.DType.Compute()
 	init, op := c.init.In(d), c.op.In(d)
-	var sums *foldPlan // of the partial sums, which are carried into the parts
+	var sums *reductionPlan // of the partial sums, which are carried into the parts
 	if p.parts > 1 {
 		first := *p
 		sums = &first
@@ -110,16 +110,16 @@ func (c *Scan) run(s *runtime.Stream, l *RowOp, p *foldPlan) error {
 	if err != nil {
 		return err
 	}
-	if steps := p.fold.Part / f.step(&p.fold); p.across {
-		p.fold.Tree = dsl.ConstBool(p.adds() && steps > core.TreeSteps) // short columns are faster without
+	if steps := p.reduction.Part / f.step(&p.reduction); p.across {
+		p.reduction.Tree = dsl.ConstBool(p.adds() && steps > core.TreeSteps) // short columns are faster without
 	} else {
 		p.tree(&info, steps)
 	}
-	carried, vectors := dsl.ConstBool(p.parts > 1), l.vectors(&p.fold)
+	carried, vectors := dsl.ConstBool(p.parts > 1), l.vectors(&p.reduction)
 	carry := ops.SliceArg(d, new(runtime.SliceHeader))
 	if sums != nil {
-		if !k.Loaded(s.Device(), nil, nil, nil, p.fold, carried, vectors, init, op) {
-			if err := sums.prefetchScan(s.Device(), l, init, op, jit.Wanted{Kernel: k, Consts: []any{p.fold, carried, vectors, init, op}}); err != nil {
+		if !k.Loaded(s.Device(), nil, nil, nil, p.reduction, carried, vectors, init, op) {
+			if err := sums.prefetchScan(s.Device(), l, init, op, jit.Wanted{Kernel: k, Consts: []any{p.reduction, carried, vectors, init, op}}); err != nil {
 				return err
 			}
 		}
@@ -130,23 +130,23 @@ func (c *Scan) run(s *runtime.Stream, l *RowOp, p *foldPlan) error {
 		defer scratch.Free(s)
 	}
 	xh, oh := l.X.Header(), l.out.Header()
-	return k.Launch(s, grid, ops.SliceArg(l.out.DType, &oh), ops.SliceArg(l.X.DType, &xh), carry, p.fold, carried, vectors, init, op)
+	return k.Launch(s, grid, ops.SliceArg(l.out.DType, &oh), ops.SliceArg(l.X.DType, &xh), carry, p.reduction, carried, vectors, init, op)
 }
 
 // prefetchScan has all three kernels compiled at the same time.
-func (p *foldPlan) prefetchScan(dev *runtime.Device, l *RowOp, init, op *jit.Fn, last jit.Wanted) error {
+func (p *reductionPlan) prefetchScan(dev *runtime.Device, l *RowOp, init, op *jit.Fn, last jit.Wanted) error {
 	k, err := scanParts.Of(ops.TypeArgs{T: l.X.DType})
 	if err != nil {
 		return err
 	}
 	f := p.in.fns
 	return jit.Prefetch(dev,
-		jit.Wanted{Kernel: p.partial(), Consts: []any{p.fold, f[0], f[1], f[2]}},
+		jit.Wanted{Kernel: p.partial(), Consts: []any{p.reduction, f[0], f[1], f[2]}},
 		jit.Wanted{Kernel: k, Consts: []any{p.second, init, op}}, last)
 }
 
 // carries computes what is carried into each part.
-func (p *foldPlan) carries(s *runtime.Stream, l *RowOp, init, op *jit.Fn, scratch *ops.Scratch) (any, error) {
+func (p *reductionPlan) carries(s *runtime.Stream, l *RowOp, init, op *jit.Fn, scratch *ops.Scratch) (any, error) {
 	args, err := p.runParts(s, scratch)
 	if err != nil {
 		return nil, err
@@ -165,12 +165,12 @@ func (p *foldPlan) carries(s *runtime.Stream, l *RowOp, init, op *jit.Fn, scratc
 // scanShape is how threads are arranged for a scan.
 type scanShape struct {
 	family *ops.Generic
-	grid   func(info *runtime.Info, l *RowOp, p *foldPlan) runtime.Grid
-	step   func(w *kernels.Fold) int // how much of a row is one iteration
+	grid   func(info *runtime.Info, l *RowOp, p *reductionPlan) runtime.Grid
+	step   func(w *kernels.RowReduction) int // how much of a row is one iteration
 }
 
-func (f *scanShape) plan(info *runtime.Info, l *RowOp, p *foldPlan) (*jit.Kernel, runtime.Grid, error) {
-	p.fold.OutIn = l.out.Layout.Strides()[l.Dim]
+func (f *scanShape) plan(info *runtime.Info, l *RowOp, p *reductionPlan) (*jit.Kernel, runtime.Grid, error) {
+	p.reduction.OutIn = l.out.Layout.Strides()[l.Dim]
 	k, err := f.family.Of(ops.TypeArgs{T: l.X.DType})
 	return k, f.grid(info, l, p), err
 }
@@ -178,7 +178,7 @@ func (f *scanShape) plan(info *runtime.Info, l *RowOp, p *foldPlan) (*jit.Kernel
 const mostScanned = 8 // elements that a thread of a scan has at once
 
 // vectors reports whether a thread can load and store its neighbours at once.
-func (l *RowOp) vectors(w *kernels.Fold) dsl.ConstBool {
+func (l *RowOp) vectors(w *kernels.RowReduction) dsl.ConstBool {
 	n := int(w.Items)
 	if n < 4 || !w.Contiguous || n*l.X.DType.Size() > 16 || w.Part%n != 0 {
 		return false
@@ -191,8 +191,8 @@ func (l *RowOp) vectors(w *kernels.Fold) dsl.ConstBool {
 	return true
 }
 
-var rowScan = scanShape{scanRows, func(info *runtime.Info, l *RowOp, p *foldPlan) runtime.Grid {
-	w := &p.fold
+var rowScan = scanShape{scanRows, func(info *runtime.Info, l *RowOp, p *reductionPlan) runtime.Grid {
+	w := &p.reduction
 	w.Contiguous = w.InStep[0] == 1 && w.OutIn == 1
 	threads, per := info.WarpSize, 1
 	w.Items = 1
@@ -213,10 +213,10 @@ var rowScan = scanShape{scanRows, func(info *runtime.Info, l *RowOp, p *foldPlan
 	}
 	blocks := (w.Rows + per - 1) / per
 	return runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, ops.RowBlocks(info, threads)), Y: p.parts}, Threads: runtime.Dim3{X: threads}}
-}, func(w *kernels.Fold) int { return int(max(w.Group, w.Block) * w.Items) }}
+}, func(w *kernels.RowReduction) int { return int(max(w.Group, w.Block) * w.Items) }}
 
-var colScan = scanShape{scanCols, func(info *runtime.Info, l *RowOp, p *foldPlan) runtime.Grid {
-	w := &p.fold
+var colScan = scanShape{scanCols, func(info *runtime.Info, l *RowOp, p *reductionPlan) runtime.Grid {
+	w := &p.reduction
 	w.Contiguous = w.XStep[0] == 1 && w.OutStep[0] == 1
 	threads := info.WarpSize
 	w.Cols = 1
@@ -233,4 +233,4 @@ var colScan = scanShape{scanCols, func(info *runtime.Info, l *RowOp, p *foldPlan
 		Blocks:  runtime.Dim3{X: (w.Width + threads*int(w.Cols) - 1) / (threads * int(w.Cols)), Y: p.parts, Z: min(w.Rows, ops.MaxBlocks())},
 		Threads: runtime.Dim3{X: threads},
 	}
-}, func(*kernels.Fold) int { return 1 }}
+}, func(*kernels.RowReduction) int { return 1 }}

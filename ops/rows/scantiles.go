@@ -40,10 +40,10 @@ const (
 
 // rowTiles is how a scan goes through rows in tiles, or through rows that are one.
 type rowTiles struct {
-	fold   kernels.Fold
-	grid   runtime.Grid
-	tiles  kernels.ScanTiling
-	values int // that blocks publish
+	reduction kernels.RowReduction
+	grid      runtime.Grid
+	tiles     kernels.ScanTiling
+	values    int // that blocks publish
 }
 
 // divide groups the tiles of rows, so that a block awaits about as many tiles as groups.
@@ -56,12 +56,12 @@ func (c *rowTiles) divide(tiles int) {
 }
 
 // keeps chooses how a block has a row, or reports false for short rows and for long ones.
-func (l *RowOp) keeps(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
+func (l *RowOp) keeps(info *runtime.Info, p *reductionPlan) (c rowTiles, ok bool) {
 	n := l.Len()
-	if !ops.TraitsOf(info).BlockTiles || n <= 8*info.WarpSize || n > tileKept*ops.MaxThreads || info.MaxThreads < ops.MaxThreads || !l.tiled(&c.fold, p) {
+	if !ops.TraitsOf(info).BlockTiles || n <= 8*info.WarpSize || n > tileKept*ops.MaxThreads || info.MaxThreads < ops.MaxThreads || !l.tiled(&c.reduction, p) {
 		return c, false
 	}
-	w := &c.fold
+	w := &c.reduction
 	w.Items = tileKept
 	threads := ops.RoundUp((n+tileKept-1)/tileKept, info.WarpSize)
 	blocks := ops.RowBlocks(info, threads)
@@ -75,12 +75,12 @@ func (l *RowOp) keeps(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 
 // tile chooses how blocks go through the tiles of rows, or reports false where rows are
 // short, or blocks may not wait for each other.
-func (l *RowOp) tile(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
+func (l *RowOp) tile(info *runtime.Info, p *reductionPlan) (c rowTiles, ok bool) {
 	n := l.Len()
-	if !info.Cooperative || info.MaxThreads < ops.MaxThreads || n < tiledRow || !l.tiled(&c.fold, p) {
+	if !info.Cooperative || info.MaxThreads < ops.MaxThreads || n < tiledRow || !l.tiled(&c.reduction, p) {
 		return c, false
 	}
-	w := &c.fold
+	w := &c.reduction
 	w.Block, w.Items = ops.MaxThreads, dsl.ConstInt(min(tuned.partBytes/(ops.MaxThreads*l.X.DType.Size()), tuned.part.items))
 	size := ops.MaxThreads * int(w.Items)
 	tiles := (n + size - 1) / size
@@ -94,11 +94,11 @@ func (l *RowOp) tile(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 }
 
 // tiled fills in what all tiles have, or reports false if rows are not contiguous.
-func (l *RowOp) tiled(w *kernels.Fold, p *foldPlan) bool {
+func (l *RowOp) tiled(w *kernels.RowReduction, p *reductionPlan) bool {
 	if p.across || l.X.Layout.Strides()[l.Dim] != 1 || l.out.Layout.Strides()[l.Dim] != 1 {
 		return false
 	}
-	*w = p.fold
+	*w = p.reduction
 	w.N, w.Contiguous, w.Group, w.Block, w.Whole, w.Full, w.Tree, w.Vec = l.Len(), true, 0, 0, false, false, false, 1
 	if v := 16 / l.X.DType.Size(); l.scanVec(w, v) {
 		w.Vec = dsl.ConstInt(v)
@@ -107,7 +107,7 @@ func (l *RowOp) tiled(w *kernels.Fold, p *foldPlan) bool {
 }
 
 // scanVec reports whether rows begin at multiples of v elements.
-func (l *RowOp) scanVec(w *kernels.Fold, v int) bool {
+func (l *RowOp) scanVec(w *kernels.RowReduction, v int) bool {
 	for d := range int(w.Outs) {
 		if w.Rows > 1 && (w.XStep[d]%v != 0 || w.OutStep[d]%v != 0) {
 			return false
@@ -117,14 +117,14 @@ func (l *RowOp) scanVec(w *kernels.Fold, v int) bool {
 }
 
 // runTiles scans rows in tiles that threads keep, and reports whether it did.
-func (c *Scan) runTiles(s *runtime.Stream, l *RowOp, p *foldPlan) (bool, error) {
+func (c *Scan) runTiles(s *runtime.Stream, l *RowOp, p *reductionPlan) (bool, error) {
 	info := ops.DeviceInfo(s.Device())
 	d := l.X.DType.Compute()
 	of := ops.TypeArgs{T: l.X.DType}
 	xh, oh := l.X.Header(), l.out.Header()
 	x, out, init, op := ops.SliceArg(l.X.DType, &xh), ops.SliceArg(l.out.DType, &oh), c.init.In(d), c.op.In(d)
 	if how, ok := l.keeps(&info, p); ok {
-		return true, scanKept.Launch(s, of, how.grid, out, x, how.fold, init, op)
+		return true, scanKept.Launch(s, of, how.grid, out, x, how.reduction, init, op)
 	}
 	f := scanTiles
 	how, ok := l.tile(&info, p)
@@ -141,6 +141,6 @@ func (c *Scan) runTiles(s *runtime.Stream, l *RowOp, p *foldPlan) (bool, error) 
 		each = 1
 	}
 	return true, WithStatusWords(s, c.name, each*how.values, func(words any) error {
-		return f.Launch(s, of, how.grid, out, x, words, how.fold, how.tiles, dsl.ConstInt(each), init, op, pack[0], pack[1])
+		return f.Launch(s, of, how.grid, out, x, words, how.reduction, how.tiles, dsl.ConstInt(each), init, op, pack[0], pack[1])
 	})
 }

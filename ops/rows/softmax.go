@@ -151,28 +151,28 @@ func (c *rowCall) launchRows(s *runtime.Stream, p *rowPlan) error {
 	d := c.X.DType.Compute()
 	out, x, scale, shift, addend, sum := c.args()
 	param := dtype.FromFloat(d, c.param).Bits()
-	return rowsKernel.Launch(s, ops.TypeArgs{T: c.X.DType}, p.grid, out, x, scale, shift, addend, sum, p.fold, c.fn, ops.ScalarArg(d, &param), c.log)
+	return rowsKernel.Launch(s, ops.TypeArgs{T: c.X.DType}, p.grid, out, x, scale, shift, addend, sum, p.reduction, c.fn, ops.ScalarArg(d, &param), c.log)
 }
 
 func (c *rowCall) launchPrefetched(s *runtime.Stream, p *rowPlan) error {
 	out, x, scale, shift, addend, sum := c.args()
-	return rowsPrefetched.Launch(s, p.grid, out, x, scale, shift, addend, sum, p.fold, c.fn, dsl.ConstInt(p.resident), float32(c.param), c.log)
+	return rowsPrefetched.Launch(s, p.grid, out, x, scale, shift, addend, sum, p.reduction, c.fn, dsl.ConstInt(p.resident), float32(c.param), c.log)
 }
 
 func (c *rowCall) launchFetched(s *runtime.Stream, p *rowPlan) error {
 	out, x, scale, shift, addend, sum := c.args()
-	return rowsFetched.Launch(s, ops.TypeArgs{T: c.X.DType}, p.grid, out, x, scale, shift, addend, sum, p.fold, c.fn, dsl.ConstInt(p.resident), float32(c.param))
+	return rowsFetched.Launch(s, ops.TypeArgs{T: c.X.DType}, p.grid, out, x, scale, shift, addend, sum, p.reduction, c.fn, dsl.ConstInt(p.resident), float32(c.param))
 }
 
 func (c *rowCall) launchSplit(s *runtime.Stream, p *rowPlan) error {
 	out, x, scale, shift, addend, sum := c.args()
 	launch := func(words any) error {
-		return rowsSplit.Launch(s, ops.TypeArgs{T: c.X.DType}, p.grid, out, x, scale, shift, addend, sum, words, p.fold, c.fn, dsl.ConstInt(p.resident), p.parts, float32(c.param), dsl.ConstBool(p.parts == 1), dsl.ConstBool(c.log))
+		return rowsSplit.Launch(s, ops.TypeArgs{T: c.X.DType}, p.grid, out, x, scale, shift, addend, sum, words, p.reduction, c.fn, dsl.ConstInt(p.resident), p.parts, float32(c.param), dsl.ConstBool(p.parts == 1), dsl.ConstBool(c.log))
 	}
 	if p.parts == 1 {
 		return launch(ops.SliceArg(dtype.U32, new(runtime.SliceHeader)))
 	}
-	return WithStatusWords(s, c.Name, 2*p.parts*p.fold.Rows, launch)
+	return WithStatusWords(s, c.Name, 2*p.parts*p.reduction.Rows, launch)
 }
 
 // reduction is the reduction whose results are the statistics of rows, and the function that

@@ -16,9 +16,9 @@ const (
 
 // strip chooses how blocks go through tiles of columns, or reports false where columns do not
 // are contiguous or are short, or blocks may not wait for each other.
-func (l *RowOp) strip(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
-	w := &c.fold
-	*w = p.fold
+func (l *RowOp) strip(info *runtime.Info, p *reductionPlan) (c rowTiles, ok bool) {
+	w := &c.reduction
+	*w = p.reduction
 	w.Tree = dsl.ConstBool(p.adds())
 	w.OutIn = l.out.Layout.Strides()[l.Dim]
 	if !info.Cooperative || info.MaxThreads < ops.MaxThreads || !p.across || p.parts == 1 || w.XStep[0] != 1 || w.OutStep[0] != 1 {
@@ -37,7 +37,7 @@ func (l *RowOp) strip(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 }
 
 // stripOf divides columns of elements of a size among tiles, and returns how many rows they have.
-func stripOf(w *kernels.Fold, size int) (rows int) {
+func stripOf(w *kernels.RowReduction, size int) (rows int) {
 	vec, cols := 16/size, stripLine/size
 	if !fitCols(w, vec) {
 		vec = 1
@@ -54,7 +54,7 @@ func stripOf(w *kernels.Fold, size int) (rows int) {
 }
 
 // pairs reports whether columns and results are contiguous in pairs.
-func pairs(w *kernels.Fold) bool {
+func pairs(w *kernels.RowReduction) bool {
 	for d := 1; d < int(w.Outs); d++ {
 		if w.OutStep[d]%2 != 0 {
 			return false

@@ -165,31 +165,31 @@ func runScatter(s *runtime.Stream, c *scattering) (err error) {
 // scatters are the strategies of a scatter.
 var scatters = ops.NewStrategies(
 	ops.Strategy[scattering]{Name: "last", Fits: (*scattering).fitsLast, Run: runLast},
-	ops.Strategy[scattering]{Name: "fold", Fits: (*scattering).fitsFold, Run: runFold},
+	ops.Strategy[scattering]{Name: "sorted", Fits: (*scattering).fitsReduce, Run: runReduce},
 	// Positions in the order of their indices: those that combine nothing, or round once anyway.
-	ops.Strategy[scattering]{Name: "in order", Fits: func(c *scattering) bool { return !c.folded() && (!c.by.adds || c.out.DType.Compute() == c.out.DType) }, Run: runInOrder},
-	ops.Strategy[scattering]{Name: "in order, wide", Fits: func(c *scattering) bool { return !c.folded() }, Run: runInOrderWide},
+	ops.Strategy[scattering]{Name: "in order", Fits: func(c *scattering) bool { return !c.reduces() && (!c.by.adds || c.out.DType.Compute() == c.out.DType) }, Run: runInOrder},
+	ops.Strategy[scattering]{Name: "in order, wide", Fits: func(c *scattering) bool { return !c.reduces() }, Run: runInOrderWide},
 	ops.Strategy[scattering]{Name: "none", Fits: ops.Always[scattering], Run: func(_ *runtime.Stream, c *scattering) error {
 		return fmt.Errorf("%w: %s of %d indices", layout.ErrTooLarge, c.by.name, c.keys)
 	}},
 )
 
-// folded reports whether only a fold gives the result: a mean, or one without the elements that
+// reduces reports whether only a reduction of sorted indices gives the result: a mean, or one without the elements that
 // were there.
-func (c *scattering) folded() bool { return c.by.mean || !c.self }
+func (c *scattering) reduces() bool { return c.by.mean || !c.self }
 
 func (c *scattering) fitsLast() bool {
 	return c.by.set && ops.TraitsOf(&c.info).FastSort && c.targets <= 16*c.keys+1<<20 && c.src.Layout.Shape()[c.d] < math.MaxUint32
 }
 
-// fitsFold reports whether elements are combined by sorting their indices. Where threads are lanes
+// fitsReduce reports whether elements are combined by sorting their indices. Where threads are lanes
 // of a vector that pays only for a result of which few of many elements would be widened.
-func (c *scattering) fitsFold() bool {
+func (c *scattering) fitsReduce() bool {
 	if c.keys >= math.MaxUint32 {
 		return false
 	}
 	few := c.by.adds && c.out.DType.Compute() != c.out.DType && c.out.Layout.Count() > wideScatter*c.src.Layout.Shape().Count()
-	return few || !c.by.set && (c.folded() || ops.TraitsOf(&c.info).FastSort)
+	return few || !c.by.set && (c.reduces() || ops.TraitsOf(&c.info).FastSort)
 }
 
 // wideScatter is for how many elements of the result per operand these are all widened.
@@ -223,7 +223,7 @@ var (
 	scatterMark   = ops.NewGeneric("scatter", kernels.ScatterLast[ops.I])
 	scatterKeys   = ops.NewGeneric("scatter", kernels.ScatterKeys[ops.I, ops.K])
 	scatterChunks = jit.Of(kernels.ScatterChunks)
-	scatterFold   = ops.NewGeneric("scatter", kernels.ScatterFold[ops.T, ops.C, ops.K])
+	scatterReduce = ops.NewGeneric("scatter", kernels.ScatterReduce[ops.T, ops.C, ops.K])
 )
 
 // runInOrder has a thread, or a few, go along each line.
@@ -269,8 +269,8 @@ func sharers(info *runtime.Info, lines, n, size int) int {
 	if n < info.WarpSize {
 		return 1
 	}
-	room := info.Units * info.ThreadsPerUnit / max(lines, info.WarpSize)
-	return max(1, min(room, size, maxSharers))
+	resident := info.Units * info.ThreadsPerUnit / max(lines, info.WarpSize)
+	return max(1, min(resident, size, maxSharers))
 }
 
 const maxSharers = 1024
@@ -354,8 +354,8 @@ const (
 	mostChunk  = 4096 // what fits a block
 )
 
-// runFold combines elements that have been sorted by position.
-func runFold(s *runtime.Stream, c *scattering) error {
+// runReduce combines elements that have been sorted by position.
+func runReduce(s *runtime.Stream, c *scattering) error {
 	info := &c.info
 	n := c.src.Layout.Shape()[c.d]
 	r := kernels.Runs{N: c.lines * n, Line: n, Size: c.axis.Size, Lines: len(c.own) > 0, Self: dsl.ConstBool(c.self), Mean: dsl.ConstBool(c.by.mean)}
@@ -392,13 +392,13 @@ func (c *scattering) byChunks(s *runtime.Stream, info *runtime.Info, r *kernels.
 		chunk *= 2
 	}
 	parts := (r.N + chunk - 1) / chunk
-	room, err := runtime.AllocOn[uint32](s, r.N+2*parts*chunk+2*r.Size)
+	scratch, err := runtime.AllocOn[uint32](s, r.N+2*parts*chunk+2*r.Size)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.by.name, err)
 	}
-	defer room.FreeOn(s) //nolint:errcheck // what is launched says more
-	masks, keys, rest := room.Slice(0, 2*r.Size), room.Slice(2*r.Size, 2*r.Size+r.N), 2*r.Size+r.N
-	sorted, from := room.Slice(rest, rest+parts*chunk), room.Slice(rest+parts*chunk, rest+2*parts*chunk)
+	defer scratch.FreeOn(s) //nolint:errcheck // what is launched says more
+	masks, keys, rest := scratch.Slice(0, 2*r.Size), scratch.Slice(2*r.Size, 2*r.Size+r.N), 2*r.Size+r.N
+	sorted, from := scratch.Slice(rest, rest+parts*chunk), scratch.Slice(rest+parts*chunk, rest+2*parts*chunk)
 	if err := c.places(s, keys, ops.Uint32Type, masks); err != nil {
 		return err
 	}
@@ -458,7 +458,7 @@ func (c *scattering) join(s *runtime.Stream, info *runtime.Info, r *kernels.Runs
 	}
 	grid := c.shape(r, &w, info)
 	dst, src := c.out.Header(), c.src.Header()
-	return scatterFold.Launch(s, ops.TypeArgs{T: t, K: key}, grid, ops.SliceArg(t, &dst), ops.SliceArg(t, &src), keys, from, masks, w, l, *r, c.by.fn.In(t.Compute()), ops.Div.In(t.Compute()))
+	return scatterReduce.Launch(s, ops.TypeArgs{T: t, K: key}, grid, ops.SliceArg(t, &dst), ops.SliceArg(t, &src), keys, from, masks, w, l, *r, c.by.fn.In(t.Compute()), ops.Div.In(t.Compute()))
 }
 
 // shape chooses how threads lie: as many as can be along what has the same index.

@@ -56,9 +56,9 @@ const (
 func (p *picker) once(info *runtime.Info) {
 	n, take := p.c.ranks.N, p.c.order.Take
 	p.Each = pickAtOnce / 2
-	p.Room = dsl.ConstInt(firstRoom * mostFirst)
+	p.SharedItems = dsl.ConstInt(firstRoom * mostFirst)
 	if take <= mostFirst/4 {
-		p.Room /= 4
+		p.SharedItems /= 4
 	}
 	p.lists = max(1, min(2*info.Units/p.c.ranks.Rows, n/max(firstPart, 2*take)))
 	p.Part = ops.RoundUp((n+p.lists-1)/p.lists, info.WarpSize*int(p.Each))
@@ -191,7 +191,7 @@ func (p *picker) counters(info *runtime.Info) {
 			copies *= 2
 		}
 	}
-	p.Copies, p.Room = dsl.ConstInt(copies), dsl.ConstInt(copies*targets<<digitBits)
+	p.Copies, p.SharedItems = dsl.ConstInt(copies), dsl.ConstInt(copies*targets<<digitBits)
 }
 
 // mostCounted is the memory of a block's counters: several blocks are resident on a multiprocessor.
@@ -238,7 +238,7 @@ func (p *picker) count(s *runtime.Stream) error {
 			return err
 		}
 	}
-	p.Pass, p.First, p.Copies, p.Room = p.passes(), false, 0, 0
+	p.Pass, p.First, p.Copies, p.SharedItems = p.passes(), false, 0, 0
 	return nil
 }
 

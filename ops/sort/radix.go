@@ -28,7 +28,7 @@ type tile struct {
 	threads int
 }
 
-func (t *tile) room() int { return int(t.Room) }
+func (t *tile) items() int { return int(t.TileItems) }
 
 // newTile returns tiles for keys of so many bytes, of rows of n: no larger than these, or
 // than there is shared memory for.
@@ -49,7 +49,7 @@ func newTile(info *runtime.Info, size, n int) *tile {
 		}
 		t.Each *= 2
 	}
-	t.Room, t.Blocks = t.Each*dsl.ConstInt(t.threads), 2
+	t.TileItems, t.Blocks = t.Each*dsl.ConstInt(t.threads), 2
 	t.N = n
 	return t
 }
@@ -208,7 +208,7 @@ func (m *Radix) sweeps(info *runtime.Info, size int) bool {
 		return false
 	}
 	t.Each = dsl.ConstInt(min(t.free(info)/(t.threads*(size+4)), mostSwept) &^ 1)
-	t.Room, t.Blocks = t.Each*dsl.ConstInt(t.threads), sweepBlocks
+	t.TileItems, t.Blocks = t.Each*dsl.ConstInt(t.threads), sweepBlocks
 	m.passes = (m.End - m.from + digitBits - 1) / digitBits
 	t.Counts = rowskernels.HeadWords
 	t.Look = t.Counts + m.Rows*m.passes<<digitBits
@@ -246,7 +246,7 @@ func (m *Radix) Alloc(s *runtime.Stream, info *runtime.Info) error {
 	if ops.TraitsOf(info).BlockTiles {
 		m.tile = newTile(info, size, m.N)
 		sweeps = m.sweeps(info, size)
-		m.part, m.threads = m.tile.room(), m.tile.threads
+		m.part, m.threads = m.tile.items(), m.tile.threads
 	}
 	m.parts = (m.N + m.part - 1) / m.part
 	counts, words := m.Rows*m.parts<<m.digit(), 0

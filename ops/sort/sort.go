@@ -100,7 +100,7 @@ func Sort(s *runtime.Stream, values, indices, x ops.View, dim int, descending bo
 var sorts = ops.NewStrategies(
 	ops.Strategy[sorter]{Name: "serial", Fits: (*sorter).fitsSerial, Run: runSerial},
 	ops.Strategy[sorter]{Name: "network", Fits: func(c *sorter) bool { return c.Len() <= networkRows && !c.vectorRows() }, Run: runNetwork},
-	ops.Strategy[sorter]{Name: "tile", Fits: func(c *sorter) bool { return !c.vectorRows() && c.Len() <= c.tile(&c.info, c.Len()).room() }, Run: runTile},
+	ops.Strategy[sorter]{Name: "tile", Fits: func(c *sorter) bool { return !c.vectorRows() && c.Len() <= c.tile(&c.info, c.Len()).items() }, Run: runTile},
 	ops.Strategy[sorter]{Name: "digits", Fits: ops.Always[sorter], Run: runDigits},
 ).Tuned("github.com/gokiln/kiln/ops/sort", (*sorter).class)
 
@@ -188,7 +188,7 @@ func (c *sorter) place(w *kernels.Ranks, v ops.View) (err error) {
 	if c.Kept[1], err = v.Layout.Narrow(c.Dim, 0, 1); err != nil {
 		return err
 	}
-	var f rowskernels.Fold
+	var f rowskernels.RowReduction
 	if err := rowsops.KeepDims(&f, c.Kept); err != nil {
 		return fmt.Errorf("sort: %w", err)
 	}
@@ -222,8 +222,8 @@ func runNetwork(s *runtime.Stream, c *sorter) error {
 	if ops.TraitsOf(info).WarpBlocks {
 		threads = info.WarpSize
 	}
-	c.order.Size, c.order.Room = dsl.ConstInt(size), dsl.ConstInt(max(size, 2*threads))
-	per := int(c.order.Room) / size
+	c.order.Size, c.order.Items = dsl.ConstInt(size), dsl.ConstInt(max(size, 2*threads))
+	per := int(c.order.Items) / size
 	blocks := (c.ranks.Rows + per - 1) / per
 	v, i, x := c.results()
 	grid := runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, ops.RowBlocks(info, threads))}, Threads: runtime.Dim3{X: threads}}
@@ -257,13 +257,13 @@ func runTile(s *runtime.Stream, c *sorter) error {
 	info := &c.info
 	n := c.Len()
 	t := c.tile(info, n)
-	if !ops.TraitsOf(info).BlockTiles || n <= networkRows || n > t.room() {
-		return c.unfit("a tile", fmt.Sprintf("blocks of several warps, and more than %d elements but at most %d", networkRows, t.room()))
+	if !ops.TraitsOf(info).BlockTiles || n <= networkRows || n > t.items() {
+		return c.unfit("a tile", fmt.Sprintf("blocks of several warps, and more than %d elements but at most %d", networkRows, t.items()))
 	}
-	t.Per, t.Rows, t.From, t.End, t.Bare = t.room()/n, c.ranks.Rows, c.key.from, c.key.end, dsl.ConstBool(c.key.bare)
+	t.Per, t.Rows, t.From, t.End, t.Bare = t.items()/n, c.ranks.Rows, c.key.from, c.key.end, dsl.ConstBool(c.key.bare)
 	t.Div = ops.Divisor(n)
 	if t.Per > 1 {
-		t.RowBits = dsl.ConstInt(bits.Len(uint((t.room() - 1) / n)))
+		t.RowBits = dsl.ConstInt(bits.Len(uint((t.items() - 1) / n)))
 	}
 	v, i, x := c.results()
 	grid := runtime.Grid{Blocks: runtime.Dim3{X: min((c.ranks.Rows+t.Per-1)/t.Per, ops.RowBlocks(info, t.threads))}, Threads: runtime.Dim3{X: t.threads}}
@@ -347,7 +347,7 @@ func Quantile(s *runtime.Stream, out, x ops.View, dim int, q float64) error {
 		return err
 	}
 	c := x.DType.Compute()
-	var w rowskernels.Fold
+	var w rowskernels.RowReduction
 	if err := rowsops.KeepDims(&w, [2]layout.Layout{layout.Contiguous(kept[1].Shape()), kept[1]}); err != nil {
 		return fmt.Errorf("quantile: %w", err)
 	}

@@ -237,7 +237,7 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, outMap, kMap, vMap ds
 			total[i] *= change[i]
 		})
 		tile.MapRows(t, q, scores, top, &cfg, func(_, _ int, s, top C) C { return power(dsl.FMA(s, unit, top)) })
-		tile.FoldRows(t, q, scores, total, &cfg, add)
+		tile.CombineRows(t, q, scores, total, &cfg, add)
 		// That totals are asked, too, keeps all of this before the wait for the sums.
 		changed := false
 		tile.EachRow(t, q, scores, &cfg, func(_, i int, _ bool) { changed = changed || change[i] != 1 || total[i] != total[i] })

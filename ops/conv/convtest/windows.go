@@ -35,10 +35,10 @@ func window(t *testing.T, b *opstest.Bench, d dtype.DType, kind int) {
 		draw := func() dtype.Scalar { return dtype.FromInt(d, int64(b.Rand.IntN(7))-2) }
 		x := b.Value(t, d, opstest.LayoutOf(t, opstest.Kinds[(kind+n)%len(opstest.Kinds)], c.x), draw)
 		taken := b.Output(t, d, shape, kind)
-		require.NoError(t, conv.TakeWindows(b.Stream, taken.View, x.View, c.windows))
+		require.NoError(t, conv.Im2col(b.Stream, taken.View, x.View, c.windows))
 		columns := b.Value(t, d, opstest.LayoutOf(t, opstest.Kinds[(kind+2*n+1)%len(opstest.Kinds)], shape), draw)
 		added := b.Output(t, d, c.x, kind+n)
-		require.NoError(t, conv.AddWindows(b.Stream, added.View, columns.View, c.windows))
+		require.NoError(t, conv.Col2im(b.Stream, added.View, columns.View, c.windows))
 		want, sums := make([]dtype.Scalar, shape.Count()), make([]int64, c.x.Count())
 		eachWindow(c.windows, c.x, func(column, element int) {
 			want[column] = dtype.Zero(d)
@@ -81,7 +81,7 @@ func windowErrors(t *testing.T, b *opstest.Bench) {
 	view := func(d dtype.DType, s ...int) ops.View { return b.RandomValue(t, d, s, 0).View }
 	f, two := dtype.F32, conv.Windows{Kernel: []int{2, 2}}
 	x, columns := view(f, 3, 4, 4), b.Output(t, f, layout.Shape{12, 9}, 0).View
-	require.NoError(t, conv.TakeWindows(b.Stream, columns, x, two))
+	require.NoError(t, conv.Im2col(b.Stream, columns, x, two))
 	for _, c := range []struct {
 		columns, x ops.View
 		windows    conv.Windows
@@ -97,7 +97,7 @@ func windowErrors(t *testing.T, b *opstest.Bench) {
 		{view(dtype.F16, 12, 9), x, two, ops.ErrDType},
 		{view(dtype.I32, 12, 9), x, two, ops.ErrDType},
 	} {
-		require.ErrorIs(t, conv.TakeWindows(b.Stream, c.columns, c.x, c.windows), c.kind)
-		require.ErrorIs(t, conv.AddWindows(b.Stream, c.x, c.columns, c.windows), c.kind)
+		require.ErrorIs(t, conv.Im2col(b.Stream, c.columns, c.x, c.windows), c.kind)
+		require.ErrorIs(t, conv.Col2im(b.Stream, c.x, c.columns, c.windows), c.kind)
 	}
 }

@@ -10,8 +10,8 @@ import (
 // The walk of a kernel has the result, the input without these dimensions, the numbers
 // of the windows along both, and the positions that AdaptiveMax stores.
 type Adaptive struct {
-	Wide   dsl.ConstBool // numbers times sizes need more than 31 bits
-	Places dsl.ConstBool // where the largest elements are is stored
+	Wide    dsl.ConstBool // numbers times sizes need more than 31 bits
+	Indices dsl.ConstBool // the indices of the largest elements are stored
 
 	In, Out, X [2]int // sizes, and strides of the input
 	Div        [2]core.Divisor
@@ -63,7 +63,7 @@ func AdaptiveMax[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, which 
 			}
 		}
 		out[at[0]] = dsl.Convert[T](best)
-		if p.Places {
+		if p.Indices {
 			which[at[4]] = int64(place)
 		}
 	})

@@ -13,7 +13,7 @@ type Depthwise struct {
 	Flip       dsl.ConstBool // the kernel goes backwards
 	Near       dsl.ConstBool // neither stride nor dilation is more than 1
 	Down       dsl.ConstInt  // rows of the result that a thread computes at once, 1 if not Near
-	Room       dsl.ConstInt  // elements of the input that a block stages at most
+	Staged     dsl.ConstInt  // elements of the input that a block stages at most
 	Unit       dsl.ConstBool // neighbours of a row are contiguous in the input and in the result
 	Band       int           // rows of the result that a block computes at most
 	Pad        [2]int        // zeros in front of rows and columns
@@ -26,9 +26,9 @@ type Depthwise struct {
 // channels of all inputs. It is for processors whose vectors are warps.
 //
 //kiln:kernel
-//kiln:const cfg.Rows=1,3 cfg.Cols=3 cfg.Near=true cfg.Down=2 cfg.Room=256 cfg.Flip=false,true cfg.Unit=true
+//kiln:const cfg.Rows=1,3 cfg.Cols=3 cfg.Near=true cfg.Down=2 cfg.Staged=256 cfg.Flip=false,true cfg.Unit=true
 func DepthwiseConv[T dsl.Number, C core.Computed](t dsl.Thread, out []T, weights, x []T, w core.Walk, v Window, u Weights, cfg Depthwise, mad func(a, b, c C) C) {
-	room := dsl.SharedSlice[C](t, cfg.Room)
+	tile := dsl.SharedSlice[C](t, cfg.Staged)
 	rows, cols := int(cfg.Rows), int(cfg.Cols)
 	wide := v.Out[2] + (cols-1)*v.Dilation[2]
 	first := t.BlockX() * cfg.Band
@@ -36,13 +36,13 @@ func DepthwiseConv[T dsl.Number, C core.Computed](t dsl.Thread, out []T, weights
 	// Rows of the input from low on; those that are not there stay zeros in all channels.
 	low, staged := first*v.Stride[1]-cfg.Pad[0], (last-first-1)*v.Stride[1]+(rows-1)*v.Dilation[1]+1
 	for i := t.ThreadX(); i < staged*wide; i += t.BlockDimX() {
-		room[i] = 0
+		tile[i] = 0
 	}
 	for z := t.BlockY(); z < cfg.Batch; z += t.GridDimY() {
 		at := w.At(z)
 		t.Sync() // the channel before is still read
 		for r := max(low, 0); r < min(low+staged, v.In[1]); r++ {
-			stageRow(t, room[(r-low)*wide:][:wide], x, at[2]+r*v.X[1], &v, &cfg)
+			stageRow(t, tile[(r-low)*wide:][:wide], x, at[2]+r*v.X[1], &v, &cfg)
 		}
 		t.Sync()
 		for m := range u.Channels {
@@ -58,11 +58,11 @@ func DepthwiseConv[T dsl.Number, C core.Computed](t dsl.Thread, out []T, weights
 			}
 			r, to := first, at[0]+m*u.OutChannel+first*u.OutAt[1]
 			for ; r+int(cfg.Down) <= last; r += int(cfg.Down) {
-				depthwiseRows(t, out, room[(r-first)*v.Stride[1]*wide:], k, to, wide, cfg.Down, &v, &u, &cfg, mad)
+				depthwiseRows(t, out, tile[(r-first)*v.Stride[1]*wide:], k, to, wide, cfg.Down, &v, &u, &cfg, mad)
 				to += int(cfg.Down) * u.OutAt[1]
 			}
 			for ; r < last; r++ {
-				depthwiseRows(t, out, room[(r-first)*v.Stride[1]*wide:], k, to, wide, 1, &v, &u, &cfg, mad)
+				depthwiseRows(t, out, tile[(r-first)*v.Stride[1]*wide:], k, to, wide, 1, &v, &u, &cfg, mad)
 				to += u.OutAt[1]
 			}
 		}

@@ -151,13 +151,13 @@ func (v *Shifts) each(place func(k0, k1, k2 int), added func(adds int)) {
 
 // ShiftedConv computes convolutions of inputs that [Pad] has written. What a position of the
 // kernel meets is then the input itself, some elements further on: neighbouring threads
-// read it in a row, and ask for no borders. Weights are in bands of High channels of the
+// read it in a row, and ask for no borders. Weights are in bands of MR channels of the
 // result as [matmulkernels.Pack] writes them; blocks are as those of [matmulkernels.Packed].
 //
 //kiln:kernel
-//kiln:const cfg.High=4,8 cfg.Each=2 cfg.Wide=8 v.Small[0]=0 v.Small[1]=0,2 v.Small[2]=0,3 v.Rows=true,false v.Chains=false,true v.Large=false,true
+//kiln:const cfg.MR=4,8 cfg.NR=2 cfg.Threads=8 v.Small[0]=0 v.Small[1]=0,2 v.Small[2]=0,3 v.Rows=true,false v.Chains=false,true v.Large=false,true
 func ShiftedConv[T dsl.Number, C core.Computed](t dsl.Thread, out []T, weights, x []C, w core.Walk, p matmulkernels.Product, v Shifts, cfg matmulkernels.Tiling, mad func(a, b, c C) C) {
-	wide, high, each := int(cfg.Wide), int(cfg.High), int(cfg.Each)
+	wide, high, each := int(cfg.Threads), int(cfg.MR), int(cfg.NR)
 	bands := (p.M + high - 1) / high
 	first := t.BlockX()*(wide*each) + t.ThreadX()
 	var row [Axes]int
@@ -173,7 +173,7 @@ func ShiftedConv[T dsl.Number, C core.Computed](t dsl.Thread, out []T, weights, 
 	for z := t.BlockZ(); z < p.Batch; z += t.GridDimZ() {
 		at := w.At(z)
 		for band := t.BlockY() * cfg.Bands; band < min((t.BlockY()+1)*cfg.Bands, bands); band++ {
-			acc := dsl.LocalSlice[C](cfg.High * cfg.Each)
+			acc := dsl.LocalSlice[C](cfg.MR * cfg.NR)
 			shiftedBand(acc, weights[(at[1]*bands+band)*p.K*high:][:p.K*high], x, at[2]+first, &v, &cfg, mad)
 			for e := range each {
 				to, ok := v.result(first+e*wide, row, e*wide, &p, &cfg)
@@ -189,9 +189,9 @@ func ShiftedConv[T dsl.Number, C core.Computed](t dsl.Thread, out []T, weights, 
 
 // shiftedBand adds the products of the weights of a band of channels with the input from a column on.
 func shiftedBand[C core.Computed](acc, ws, x []C, from int, v *Shifts, cfg *matmulkernels.Tiling, mad func(a, b, c C) C) {
-	wide, high, each := int(cfg.Wide), int(cfg.High), int(cfg.Each)
+	wide, high, each := int(cfg.Threads), int(cfg.MR), int(cfg.NR)
 	positions := v.size(0) * v.size(1) * v.size(2)
-	sums, xs := dsl.LocalSlice[C](cfg.High*cfg.Each*core.ChainDepth), dsl.LocalSlice[C](cfg.Each)
+	sums, xs := dsl.LocalSlice[C](cfg.MR*cfg.NR*core.ChainDepth), dsl.LocalSlice[C](cfg.NR)
 	n, next := core.Chained{Long: bool(v.Chains)}, 0
 	for c, end := 0, 0; c < v.Channels; c = end {
 		end = v.chain(c)

@@ -12,7 +12,7 @@ type Pooling struct {
 	High, Wide dsl.ConstInt  // the sizes of the window, or 0: those of Kernel
 	Clip       dsl.ConstBool // windows reach over the edges of the input
 	Over       dsl.ConstBool // and over those of the padding, at the end
-	Places     dsl.ConstBool // where the largest elements are is stored
+	Indices    dsl.ConstBool // the indices of the largest elements are stored
 	Inverse    dsl.ConstBool // a mean is the sum times the inverse of the number, which is a power of two
 
 	In, Kernel, Pad, Dilation [2]int
@@ -172,7 +172,7 @@ func MaxPool[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, which []in
 			}
 		})
 		out[at[0]] = dsl.Convert[T](best)
-		if p.Places {
+		if p.Indices {
 			which[at[4]] = int64(place)
 		}
 	})

@@ -86,7 +86,7 @@ func MaxPoolPatch[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, which
 			}
 			patchStore(out, best[d*wide:], at[0]+(down+d)*steps[0], side, shape[1], steps[1], &cfg)
 			for s := range wide {
-				if bool(p.Places) && side+s < shape[1] {
+				if bool(p.Indices) && side+s < shape[1] {
 					which[at[2]+(down+d)*places[0]+(side+s)*places[1]] = int64(place[d*wide+s])
 				}
 			}

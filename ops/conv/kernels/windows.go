@@ -17,12 +17,12 @@ type Windows struct {
 	K [2]int // the strides of positions in a window
 }
 
-// TakeWindows stores what is in windows, 0 where that is padding. The walk has the result, the
+// Im2col stores what is in windows, 0 where that is padding. The walk has the result, the
 // images where windows have their elements if there is no padding, and the positions of the
 // elements, counted in the padded dimensions.
 //
 //kiln:kernel
-func TakeWindows[T dsl.Number](t dsl.Thread, out, x []T, w core.Walk, p Windows) {
+func Im2col[T dsl.Number](t dsl.Thread, out, x []T, w core.Walk, p Windows) {
 	w.Each(t, func(at [core.Operands]int) {
 		y, z := at[2]-p.Pad[0], at[3]-p.Pad[1]
 		if bool(p.Clip) && (y < 0 || y >= p.In[0] || z < 0 || z >= p.In[1]) {
@@ -34,12 +34,12 @@ func TakeWindows[T dsl.Number](t dsl.Thread, out, x []T, w core.Walk, p Windows)
 	})
 }
 
-// AddWindows stores the sums of what windows have for each element of the images, in order
+// Col2im stores the sums of what windows have for each element of the images, in order
 // of the positions in a window. The walk has the result, the windows' elements at the first
 // position of the first window, and the positions of the result.
 //
 //kiln:kernel
-func AddWindows[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w core.Walk, p Windows, add func(a, b C) C) {
+func Col2im[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w core.Walk, p Windows, add func(a, b C) C) {
 	w.Each(t, func(at [core.Operands]int) {
 		var sum C
 		for i := range p.Kernel[0] {

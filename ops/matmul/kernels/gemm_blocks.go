@@ -12,7 +12,7 @@ type Words struct {
 	Across, Along int           // its strides
 	Batch         int           // how many matrices there are
 	Each          dsl.ConstInt  // elements in a word
-	Way           dsl.ConstInt  // whether threads go along k or across it
+	Axis          dsl.ConstInt  // whether threads go along k or across it
 	Contiguous    dsl.ConstBool // the stride there is 1
 	Columns       dsl.ConstBool // words that follow each other are of neighbouring rows, not along k
 }
@@ -26,7 +26,7 @@ const wordsOfStep = dsl.PackedBytes / 4
 // last step lack are 0. Blocks in x go over bands, in y over matrices.
 //
 //kiln:kernel
-//kiln:const p.Each=2,4 p.Way=0,1 p.Columns=false,true
+//kiln:const p.Each=2,4 p.Axis=0,1 p.Columns=false,true
 func PackWordsAlong[T dsl.Number, C ~int32 | ~uint32](t dsl.Thread, out []C, x []T, w core.Walk, p Words) {
 	high, words := dsl.PackedRows, wordsOf(p.K, int(p.Each))
 	step, next, size := words+wordsOfStep, 1, high*(words+wordsOfStep)
@@ -39,7 +39,7 @@ func PackWordsAlong[T dsl.Number, C ~int32 | ~uint32](t dsl.Thread, out []C, x [
 		from := w.At(z)[0] + first*p.Across
 		to := out[(z*bands+t.BlockX())*size:][:size]
 		rows := min(p.Rows-first, high)
-		if p.Way == AlongK {
+		if p.Axis == AlongK {
 			for k := t.Lane(); k < words; k += t.WarpSize() { // what neighbouring rows have there is stored next to each other
 				for r := range rows {
 					to[r*step+k*next] = wordAt[C](x, from+r*p.Across, k, &p)
@@ -70,7 +70,7 @@ func wordAt[C ~int32 | ~uint32, T dsl.Number](x []T, from, k int, p *Words) (v C
 	each := int(p.Each)
 	if each == 1 {
 		if k < p.K {
-			v = dsl.Convert[C](x[from+TimesStride(k, p.Along, p.Way == AlongK && p.Contiguous)])
+			v = dsl.Convert[C](x[from+TimesStride(k, p.Along, p.Axis == AlongK && p.Contiguous)])
 		}
 		return v
 	}

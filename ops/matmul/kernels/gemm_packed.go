@@ -10,37 +10,37 @@ type Packing struct {
 	Rows, K       int           // size of the matrix
 	Across, Along int           // its strides
 	Batch         int           // how many matrices there are
-	High          dsl.ConstInt  // rows of a band
-	Way           dsl.ConstInt  // whether threads go along k or across it
+	MR            dsl.ConstInt  // rows of a band
+	Axis          dsl.ConstInt  // whether threads go along k or across it
 	Contiguous    dsl.ConstBool // the stride there is 1
 
-	// Turn is how many vectors lanes transpose at once, so that what they store is contiguous: of rows
+	// Transpose is how many vectors lanes transpose at once, so that what they store is contiguous: of rows
 	// along k, or across it of elements of as many bands. With 0 each lane stores what it has loaded.
-	Turn dsl.ConstInt
+	Transpose dsl.ConstInt
 }
 
-// Pack writes matrices as bands of High rows, each of them column after column, so that
+// Pack writes matrices as bands of MR rows, each of them column after column, so that
 // [Packed] reads it from end to end. Rows that the last band lacks are 0. Blocks in x
 // go over bands, or as many as are transposed at once, in y over matrices.
 //
 //kiln:kernel
-//kiln:const p.High=8 p.Way=0,1 p.Turn=0,2
+//kiln:const p.MR=8 p.Axis=0,1 p.Transpose=0,2
 func Pack[T, C dsl.Number](t dsl.Thread, out []C, x []T, w core.Walk, p Packing) {
-	high, bands := int(p.High), (p.Rows+int(p.High)-1)/int(p.High)
+	high, bands := int(p.MR), (p.Rows+int(p.MR)-1)/int(p.MR)
 	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
 		at := w.At(z)[0]
-		if p.Turn > 0 && p.Way == AcrossK {
-			first := t.BlockX() * int(p.Turn)
+		if p.Transpose > 0 && p.Axis == AcrossK {
+			first := t.BlockX() * int(p.Transpose)
 			packBands(t, out[(z*bands+first)*p.K*high:], x, at, first*high, &p)
 			continue
 		}
 		first := t.BlockX() * high
 		to := out[(z*bands+t.BlockX())*p.K*high:][:p.K*high]
-		if p.Turn > 0 {
-			packTurned(t, to, x, at, first, &p)
+		if p.Transpose > 0 {
+			packTransposed(t, to, x, at, first, &p)
 			continue
 		}
-		if p.Way == AlongK {
+		if p.Axis == AlongK {
 			for k := t.ThreadX(); k < p.K; k += t.BlockDimX() {
 				for r := range high {
 					to[k*high+r] = packedElement[T, C](x, at, first+r, k, &p)
@@ -58,26 +58,26 @@ func Pack[T, C dsl.Number](t dsl.Thread, out []C, x []T, w core.Walk, p Packing)
 
 // packedElement is an element of a matrix that begins at a place, 0 where it has none.
 func packedElement[T, C dsl.Number](x []T, at, row, k int, p *Packing) (v C) {
-	across, along := p.Way == AcrossK && p.Contiguous, p.Way == AlongK && p.Contiguous
+	across, along := p.Axis == AcrossK && p.Contiguous, p.Axis == AlongK && p.Contiguous
 	if row < p.Rows && k < p.K {
 		v = dsl.Convert[C](x[at+TimesStride(row, p.Across, across)+TimesStride(k, p.Along, along)])
 	}
 	return v
 }
 
-// packTurned writes a band of rows that are contiguous along k: lanes load neighbours there, and
+// packTransposed writes a band of rows that are contiguous along k: lanes load neighbours there, and
 // store neighbouring rows.
-func packTurned[T, C dsl.Number](t dsl.Thread, to []C, x []T, at, first int, p *Packing) {
-	high, turn := int(p.High), int(p.Turn)
+func packTransposed[T, C dsl.Number](t dsl.Thread, to []C, x []T, at, first int, p *Packing) {
+	high, turn := int(p.MR), int(p.Transpose)
 	each := t.WarpSize() / turn // elements along k of which a vector has all rows in the end
 	lane := t.Lane()
-	v := dsl.LocalSlice[C](p.Turn)
+	v := dsl.LocalSlice[C](p.Transpose)
 	for k := 0; k < p.K; k += t.WarpSize() {
 		for r := 0; r < high; r += turn {
 			for i := range turn {
 				v[i] = packedElement[T, C](x, at, first+r+i, k+lane, p)
 			}
-			exchange(t, v, p.Turn, each)
+			exchange(t, v, p.Transpose, each)
 			for i := range turn {
 				if each > 1 { // rows are the upper bits of the lane, and are to be the lower ones
 					v[i] = dsl.Shuffle(t, v[i], lane%turn*each+lane/turn)
@@ -93,14 +93,14 @@ func packTurned[T, C dsl.Number](t dsl.Thread, to []C, x []T, at, first int, p *
 // packBands writes as many bands as lanes have rows for, which are contiguous across k: lanes load
 // neighbouring rows, and store those of a band at as many places along k.
 func packBands[T, C dsl.Number](t dsl.Thread, to []C, x []T, at, first int, p *Packing) {
-	high, turn := int(p.High), int(p.Turn)
+	high, turn := int(p.MR), int(p.Transpose)
 	lane := t.Lane()
-	v := dsl.LocalSlice[C](p.Turn)
+	v := dsl.LocalSlice[C](p.Transpose)
 	for k := 0; k < p.K; k += turn {
 		for i := range turn {
 			v[i] = packedElement[T, C](x, at, first+lane, k+i, p)
 		}
-		exchange(t, v, p.Turn, high)
+		exchange(t, v, p.Transpose, high)
 		for i := range turn {
 			if first+i*high < p.Rows && k+lane/high < p.K {
 				to[(i*p.K+k)*high+lane] = v[i]
@@ -137,14 +137,14 @@ const WordBytes = 4
 // into a word. The last word has zeros for those behind K.
 //
 //kiln:kernel
-//kiln:const p.High=8 p.Way=0,1
+//kiln:const p.MR=8 p.Axis=0,1
 func PackWords[T dsl.Number, C ~int32 | ~uint32](t dsl.Thread, out []C, x []T, w core.Walk, p Packing) {
-	high, bands, words := int(p.High), (p.Rows+int(p.High)-1)/int(p.High), (p.K+WordBytes-1)/WordBytes
+	high, bands, words := int(p.MR), (p.Rows+int(p.MR)-1)/int(p.MR), (p.K+WordBytes-1)/WordBytes
 	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
 		at := w.At(z)[0]
 		first := t.BlockX() * high
 		to := out[(z*bands+t.BlockX())*words*high:][:words*high]
-		if p.Way == AlongK {
+		if p.Axis == AlongK {
 			// Neighbouring threads have neighbouring bytes; the first of four stores their word.
 			byte := t.Lane() % WordBytes
 			for k := 0; k < words*WordBytes; k += t.WarpSize() {
@@ -183,8 +183,8 @@ func wordByte[C ~int32 | ~uint32, T dsl.Number](v T, i int) C {
 
 // Tiling is what a thread of [Packed] computes, and how many threads a block has.
 type Tiling struct {
-	High, Each dsl.ConstInt  // rows and columns of the result that a thread computes at once
-	Wide       dsl.ConstInt  // threads, neighbours in neighbouring columns
+	MR, NR     dsl.ConstInt  // rows and columns of the result that a thread computes at once
+	Threads    dsl.ConstInt  // threads, neighbours in neighbouring columns
 	Contiguous dsl.ConstBool // columns of the result are contiguous
 	Direct     dsl.ConstBool // y is not packed: rows of whole bands are contiguous in it
 	Bands      int           // bands of x that a block goes over
@@ -194,14 +194,14 @@ type Tiling struct {
 // does besides them, its checks above all, takes slots from the multiplications.
 const packedSteps = 4
 
-// Packed computes products of matrices, of x in bands of High rows and y in bands of
-// Wide·Each columns. A block has Wide threads, which go over some bands of x with one of y, which
+// Packed computes products of matrices, of x in bands of MR rows and y in bands of
+// Threads·NR columns. The Threads of a block go over some bands of x with one of y, which
 // stays in the cache. Blocks in z go over products and parts of k. Neighbouring threads read x in
 // one place and y in a row. It is for processors whose vectors are warps: nothing is in shared
 // memory.
 //
 //kiln:kernel
-//kiln:const cfg.High=6,8 cfg.Each=2 cfg.Wide=8 cfg.Direct=false,true
+//kiln:const cfg.MR=6,8 cfg.NR=2 cfg.Threads=8 cfg.Direct=false,true
 func Packed[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, w core.Walk, p Product, cfg Tiling, mad func(a, b, c C) C) {
 	packedBlock(t, x, y, &w, &p, &cfg, mad, func(_ [core.Operands]int, to, row, col int, sum C) {
 		out[to+row*p.OutM+TimesStride(col, p.OutN, cfg.Contiguous)] = dsl.Convert[O](sum)
@@ -211,7 +211,7 @@ func Packed[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, w core.Walk, p Pro
 // PackedThen is [Packed] whose sums go through an epilogue.
 //
 //kiln:kernel
-//kiln:const cfg.High=6,8 cfg.Each=2 cfg.Wide=8 e.Bias.Kind=1,2 e.Factor.Kind=0 e.Residual.Kind=0,3 e.Scaled=false,true
+//kiln:const cfg.MR=6,8 cfg.NR=2 cfg.Threads=8 e.Bias.Kind=1,2 e.Factor.Kind=0 e.Residual.Kind=0,3 e.Scaled=false,true
 func PackedThen[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, bias []O, factor []C, residual []O, w core.Walk, p Product, cfg Tiling, scale C, e Epilogue, mad func(a, b, c C) C, act func(x C) C) {
 	packedBlock(t, x, y, &w, &p, &cfg, mad, func(at [core.Operands]int, to, row, col int, sum C) {
 		out[to+row*p.OutM+TimesStride(col, p.OutN, cfg.Contiguous)] = finishOne(&e, bias, factor, residual, at, row, col, sum, scale, act, mad)
@@ -221,10 +221,10 @@ func PackedThen[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, bias []O, fact
 // packedBlock is [Packed] with a function that stores the sum of a row and a column of the product at
 // a place, whose results begin at to.
 func packedBlock[C dsl.Number](t dsl.Thread, x, y []C, w *core.Walk, p *Product, cfg *Tiling, mad func(a, b, c C) C, store func(at [core.Operands]int, to, row, col int, sum C)) {
-	high, width := int(cfg.High), int(cfg.Wide*cfg.Each)
+	high, width := int(cfg.MR), int(cfg.Threads*cfg.NR)
 	bands, panels := (p.M+high-1)/high, (p.N+width-1)/width
 	first, panel, lane := t.BlockY()*cfg.Bands, t.BlockX(), t.ThreadX()
-	if lane >= int(cfg.Wide) { // which no lane is: it tells that loads need no masks
+	if lane >= int(cfg.Threads) { // which no lane is: it tells that loads need no masks
 		return
 	}
 	parts := (p.K + p.Part - 1) / p.Part
@@ -239,7 +239,7 @@ func packedBlock[C dsl.Number](t dsl.Thread, x, y []C, w *core.Walk, p *Product,
 		}
 		to := at[0] + z%parts*p.Parts
 		for band := first; band < min(first+cfg.Bands, bands); band++ {
-			acc := dsl.LocalSlice[C](cfg.High * cfg.Each)
+			acc := dsl.LocalSlice[C](cfg.MR * cfg.NR)
 			packedRun(acc, x[((at[1]*bands+band)*p.K+lo)*high:][:n*high], ys, p.YK, n, lane, cfg, mad)
 			row, col := band*high, panel*width
 			if row+high <= p.M && col+width <= p.N {
@@ -253,7 +253,7 @@ func packedBlock[C dsl.Number](t dsl.Thread, x, y []C, w *core.Walk, p *Product,
 
 // packedRun adds the products of bands. Rows of y are pitch apart where it is not packed.
 func packedRun[C dsl.Number](acc, xs, ys []C, pitch, n, lane int, cfg *Tiling, mad func(a, b, c C) C) {
-	high, width := int(cfg.High), int(cfg.Wide*cfg.Each)
+	high, width := int(cfg.MR), int(cfg.Threads*cfg.NR)
 	k := 0
 	for ; k+packedSteps <= n; k += packedSteps {
 		columns := xs[k*high:][:packedSteps*high]
@@ -278,10 +278,10 @@ func packedRun[C dsl.Number](acc, xs, ys []C, pitch, n, lane int, cfg *Tiling, m
 
 // packedStore stores the sums of a thread. If not whole, some of the tile are not of the result.
 func packedStore[C dsl.Number](acc []C, row, col int, whole bool, p *Product, cfg *Tiling, store func(row, col int, sum C)) {
-	for h := range int(cfg.High) {
-		for e := range int(cfg.Each) {
-			if c := col + e*int(cfg.Wide); whole || row+h < p.M && c < p.N {
-				store(row+h, c, acc[h*int(cfg.Each)+e])
+	for h := range int(cfg.MR) {
+		for e := range int(cfg.NR) {
+			if c := col + e*int(cfg.Threads); whole || row+h < p.M && c < p.N {
+				store(row+h, c, acc[h*int(cfg.NR)+e])
 			}
 		}
 	}
@@ -289,8 +289,8 @@ func packedStore[C dsl.Number](acc []C, row, col int, whole bool, p *Product, cf
 
 // packedStep adds the products of a column of x and a row of y.
 func packedStep[C dsl.Number](acc, column, row []C, lane int, cfg *Tiling, mad func(a, b, c C) C) {
-	wide, high, each := int(cfg.Wide), int(cfg.High), int(cfg.Each)
-	v := dsl.LocalSlice[C](cfg.Each)
+	wide, high, each := int(cfg.Threads), int(cfg.MR), int(cfg.NR)
+	v := dsl.LocalSlice[C](cfg.NR)
 	for e := range each {
 		v[e] = row[e*wide+lane]
 	}

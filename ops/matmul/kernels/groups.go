@@ -14,7 +14,7 @@ type Groups struct {
 	Product
 	Count   int           // how many groups there are
 	Out, Y  int           // strides of the groups' own matrices
-	ByPlace dsl.ConstBool // places along k are divided, not rows
+	DivideK dsl.ConstBool // groups divide k, not rows
 }
 
 // PlanGroups turns the ends of groups, of numbers below limit, into what the blocks of a product look
@@ -65,7 +65,7 @@ type groupTile struct {
 // more group with nothing along k.
 func (g *Groups) tiles(plan []int32, high, wide int) int {
 	across := (g.N + wide - 1) / wide
-	if g.ByPlace {
+	if g.DivideK {
 		return g.Count * ((g.M + high - 1) / high) * across
 	}
 	return int(plan[2*g.Count+3]) * across
@@ -74,7 +74,7 @@ func (g *Groups) tiles(plan []int32, high, wide int) int {
 // tile returns tile i.
 func (g *Groups) tile(plan []int32, i, high, wide int) (at groupTile) {
 	across := (g.N + wide - 1) / wide
-	if g.ByPlace {
+	if g.DivideK {
 		tiles := (g.M + high - 1) / high * across
 		at.group, at.end = i/tiles, g.M
 		at.row, at.col = g.TileAt(i%tiles, high, wide)
@@ -106,7 +106,7 @@ func (g *Groups) tile(plan []int32, i, high, wide int) (at groupTile) {
 // below, and does not store what comes of them; along k there are none.
 //
 //kiln:kernel
-//kiln:const g.ByPlace=false,true cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=0
+//kiln:const g.DivideK=false,true cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=0
 func MultiplyGroups[O, T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, plan []int32, g Groups, cfg tile.Config, pairs dsl.ConstBool, mad func(a, b, c C) C) {
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	blocks := max(int(cfg.Cluster), 1)
@@ -149,29 +149,29 @@ func MultiplyGroups[O, T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap, 
 type Panels struct {
 	Tiling
 	Bands        dsl.ConstInt  // of High rows, in a tile
-	Places       dsl.ConstInt  // along k that are in shared memory
+	TileK        dsl.ConstInt  // elements along k that are in shared memory
 	XAlong       dsl.ConstBool // x is contiguous along k
 	XUnit, YUnit dsl.ConstBool // rows of x, and columns of y, are contiguous
 }
 
 // VectorGroups is [MultiplyGroups] for processors whose vectors are warps. A block is one of them, and
-// goes over tiles of Bands · High rows by Wide · Each columns: parts of x and y come into shared memory,
+// goes over tiles of Bands · MR rows by Threads · NR columns: parts of x and y come into shared memory,
 // where one band of rows after the other is multiplied, whose sums wait there for the next parts.
 //
 //kiln:kernel
-//kiln:const g.ByPlace=false,true cfg.Tiling.High=4 cfg.Tiling.Each=2 cfg.Tiling.Wide=8 cfg.Bands=2 cfg.Places=16
+//kiln:const g.DivideK=false,true cfg.Tiling.MR=4 cfg.Tiling.NR=2 cfg.Tiling.Threads=8 cfg.Bands=2 cfg.TileK=16
 func VectorGroups[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, plan []int32, g Groups, cfg Panels, mad func(a, b, c C) C) {
-	high, wide := int(cfg.High*cfg.Bands), int(cfg.Wide*cfg.Each)
-	xs := dsl.SharedSlice[C](t, cfg.Places*cfg.High*cfg.Bands)
-	ys := dsl.SharedSlice[C](t, cfg.Places*cfg.Wide*cfg.Each)
-	sums := dsl.SharedSlice[C](t, cfg.High*cfg.Bands*cfg.Wide*cfg.Each)
+	high, wide := int(cfg.MR*cfg.Bands), int(cfg.Threads*cfg.NR)
+	xs := dsl.SharedSlice[C](t, cfg.TileK*cfg.MR*cfg.Bands)
+	ys := dsl.SharedSlice[C](t, cfg.TileK*cfg.Threads*cfg.NR)
+	sums := dsl.SharedSlice[C](t, cfg.MR*cfg.Bands*cfg.Threads*cfg.NR)
 	for i := t.BlockX(); i < g.tiles(plan, high, wide); i += t.GridDimX() {
 		at := g.tile(plan, i, high, wide)
-		for j := t.ThreadX(); j < high*wide; j += int(cfg.Wide) {
+		for j := t.ThreadX(); j < high*wide; j += int(cfg.Threads) {
 			sums[j] = dsl.Convert[C](0)
 		}
-		for k := 0; k < at.k; k += int(cfg.Places) {
-			n := min(at.k-k, int(cfg.Places))
+		for k := 0; k < at.k; k += int(cfg.TileK) {
+			n := min(at.k-k, int(cfg.TileK))
 			from := (at.at+k)*g.XK + at.row*g.XM
 			if cfg.XUnit {
 				stagePanel(t, xs, x, from, at.end-at.row, high, n, g.XM, g.XK, &cfg, true)
@@ -180,14 +180,14 @@ func VectorGroups[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, plan []in
 			}
 			stagePanel(t, ys, y, at.group*g.Y+(at.at+k)*g.YK+at.col*g.YN, g.N-at.col, wide, n, g.YN, g.YK, &cfg, cfg.YUnit)
 			t.Sync()
-			for row := 0; row < high && at.row+row < at.end; row += int(cfg.High) {
+			for row := 0; row < high && at.row+row < at.end; row += int(cfg.MR) {
 				addBand(t, sums, xs, ys, row, n, &cfg, mad)
 			}
 			t.Sync()
 		}
 		for r := 0; r < high && at.row+r < at.end; r++ {
-			for e := range int(cfg.Each) {
-				c := e*int(cfg.Wide) + t.ThreadX()
+			for e := range int(cfg.NR) {
+				c := e*int(cfg.Threads) + t.ThreadX()
 				if at.col+c < g.N {
 					out[at.group*g.Out+(at.row+r)*g.OutM+TimesStride(at.col+c, g.OutN, cfg.Contiguous)] = dsl.Convert[O](sums[r*wide+c])
 				}
@@ -208,13 +208,13 @@ func stagePanel[T, C dsl.Number](t dsl.Thread, to []C, from []T, at, limit, size
 	}
 	if unit {
 		for k := range n {
-			for i := t.ThreadX(); i < size; i += int(cfg.Wide) {
+			for i := t.ThreadX(); i < size; i += int(cfg.Threads) {
 				load(k, i)
 			}
 		}
 		return
 	}
-	for i := t.ThreadX(); i < size; i += int(cfg.Wide) {
+	for i := t.ThreadX(); i < size; i += int(cfg.Threads) {
 		for k := range n { // of cache lines that are read already
 			load(k, i)
 		}
@@ -224,22 +224,22 @@ func stagePanel[T, C dsl.Number](t dsl.Thread, to []C, from []T, at, limit, size
 // stageRows puts n places along k of rows of x into shared memory, row after row. A row that the last
 // band lacks is the last one again.
 func stageRows[T, C dsl.Number](t dsl.Thread, to []C, x []T, at, rows, n int, g *Groups, cfg *Panels) {
-	for row := range (rows + int(cfg.High) - 1) / int(cfg.High) * int(cfg.High) {
-		for k := t.ThreadX(); k < n; k += int(cfg.Wide) {
-			to[row*int(cfg.Places)+k] = dsl.Convert[C](x[at+min(row, rows-1)*g.XM+TimesStride(k, g.XK, cfg.XAlong)])
+	for row := range (rows + int(cfg.MR) - 1) / int(cfg.MR) * int(cfg.MR) {
+		for k := t.ThreadX(); k < n; k += int(cfg.Threads) {
+			to[row*int(cfg.TileK)+k] = dsl.Convert[C](x[at+min(row, rows-1)*g.XM+TimesStride(k, g.XK, cfg.XAlong)])
 		}
 	}
 }
 
 // addBand adds to the sums of a band of rows the products of n places along k.
 func addBand[C dsl.Number](t dsl.Thread, sums, xs, ys []C, row, n int, cfg *Panels, mad func(a, b, c C) C) {
-	high, each, lane, lanes := int(cfg.High), int(cfg.Each), t.ThreadX(), int(cfg.Wide)
+	high, each, lane, lanes := int(cfg.MR), int(cfg.NR), t.ThreadX(), int(cfg.Threads)
 	wide := each * lanes
-	down, right := int(cfg.Places), 1
+	down, right := int(cfg.TileK), 1
 	if cfg.XUnit {
 		down, right = 1, high*int(cfg.Bands)
 	}
-	acc, v := dsl.LocalSlice[C](cfg.High*cfg.Each), dsl.LocalSlice[C](cfg.Each)
+	acc, v := dsl.LocalSlice[C](cfg.MR*cfg.NR), dsl.LocalSlice[C](cfg.NR)
 	for i := range high * each {
 		acc[i] = sums[(row+i/each)*wide+i%each*lanes+lane]
 	}

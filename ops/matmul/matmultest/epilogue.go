@@ -82,7 +82,7 @@ func epilogues(t *testing.T, b *opstest.Bench) {
 	for i, way := range ways {
 		for _, d := range []dtype.DType{dtype.F32, dtype.BF16} {
 			n := []int{1, 4, 3, 2, 15}[i%5]
-			if strings.HasPrefix(way, "thin") {
+			if strings.HasPrefix(way, "skinny") {
 				n = 8
 			}
 			add(epilogue{d: d, n: n, kind: 7 * i, way: way, act: "silu", bias: []string{"columns", "rows"}[i%2], scale: true, residual: i%3 > 0, up: i%3 == 1})
@@ -125,7 +125,7 @@ func operand(t *testing.T, b *opstest.Bench, d dtype.DType, s layout.Shape, kind
 
 func (c *epilogue) run(t *testing.T, b *opstest.Bench) {
 	s, d := products[c.n], c.d
-	if strings.HasPrefix(c.way, "thin") && min(s.m, s.n) > 4 {
+	if strings.HasPrefix(c.way, "skinny") && min(s.m, s.n) > 4 {
 		return
 	}
 	batch, err := layout.Broadcast(s.batchA, s.batchB)
@@ -160,7 +160,7 @@ func (c *epilogue) run(t *testing.T, b *opstest.Bench) {
 	if errors.Is(err, jit.ErrUnsupported) || err != nil && c.way != "" && b.Device.Info().SharedPerBlock < 80<<10 {
 		return // a strategy that is not taken by itself there
 	}
-	if strings.HasPrefix(c.way, "thin") && errors.Is(err, layout.ErrShape) {
+	if strings.HasPrefix(c.way, "skinny") && errors.Is(err, layout.ErrShape) {
 		return // rows of several products are those of one, which has too many
 	}
 	require.NoError(t, err, c.way)

@@ -50,7 +50,7 @@ func Matmul(t *testing.T, b *opstest.Bench) {
 			}
 		}
 	}
-	for kind := range 16 { // all pairs of layouts, of a tile and of a thin one
+	for kind := range 16 { // all pairs of layouts, of a tile and of a skinny one
 		b.Part(t, func(t *testing.T, b *opstest.Bench) {
 			product(t, b, dtype.F32, 1, kind*7, "")
 			product(t, b, dtype.F32, 1, kind*7, "tiles of 32x32x16")
@@ -62,12 +62,12 @@ func Matmul(t *testing.T, b *opstest.Bench) {
 	for _, d := range dtype.All() {
 		for n, c := range products {
 			if b.Has(d) && min(c.m, c.n) <= 4 && len(c.batchA)+len(c.batchB) == 0 && opstest.Choice(2, d, c) == 0 {
-				b.Part(t, func(t *testing.T, b *opstest.Bench) { product(t, b, d, n, 5*b.Rand.IntN(4), "thin in vectors") }, "%v/%v in vectors", d, c)
+				b.Part(t, func(t *testing.T, b *opstest.Bench) { product(t, b, d, n, 5*b.Rand.IntN(4), "skinny in vectors") }, "%v/%v in vectors", d, c)
 			}
 		}
 	}
 	for _, n := range []int{len(products) - 2, len(products) - 1} { // whose blocks may do several products
-		b.Part(t, func(t *testing.T, b *opstest.Bench) { product(t, b, dtype.F32, n, 0, "thin in vectors") }, "Batch/%d", n)
+		b.Part(t, func(t *testing.T, b *opstest.Bench) { product(t, b, dtype.F32, n, 0, "skinny in vectors") }, "Batch/%d", n)
 	}
 	for _, r := range results {
 		if !b.Has(r.factors) || !b.Has(r.out) {
@@ -129,7 +129,7 @@ func productAs(t *testing.T, b *opstest.Bench, d, o dtype.DType, n, kind int, wa
 	switch {
 	case way == "":
 		require.NoError(t, matmulops.Matmul(b.Stream, out.View, x.View, y.View))
-	case strings.HasPrefix(way, "thin") && min(c.m, c.n) > 4:
+	case strings.HasPrefix(way, "skinny") && min(c.m, c.n) > 4:
 		return
 	default:
 		err := matmulops.MatmulBy(b.Stream, way, out.View, x.View, y.View)
@@ -267,5 +267,5 @@ func matmulErrors(t *testing.T, b *opstest.Bench) {
 	require.ErrorIs(t, matmulops.Matmul(b.Stream, view(f, 3), view(f, 3), view(f, 3, 3)), layout.ErrRank)
 	require.ErrorIs(t, matmulops.Matmul(b.Stream, view(f, 2, 3, 3), view(f, 3, 3, 3), view(f, 3, 3)), layout.ErrBroadcast)
 	require.ErrorContains(t, matmulops.MatmulBy(b.Stream, "magic", view(f, 2, 2), view(f, 2, 2), view(f, 2, 2)), `no strategy "magic"`)
-	require.ErrorIs(t, matmulops.MatmulBy(b.Stream, "thin", view(f, 9, 9), view(f, 9, 9), view(f, 9, 9)), layout.ErrShape)
+	require.ErrorIs(t, matmulops.MatmulBy(b.Stream, "skinny", view(f, 9, 9), view(f, 9, 9), view(f, 9, 9)), layout.ErrShape)
 }

@@ -40,7 +40,7 @@ var groupCases = []groupCase{
 // forms are which dimension the groups divide.
 const (
 	groupedRows = iota
-	groupedPlaces
+	groupedK
 	groupedColumns
 	groupedForms
 )
@@ -61,7 +61,7 @@ func Grouped(t *testing.T, b *opstest.Bench) {
 		for i, way := range matmulops.GroupedStrategies() {
 			b.Part(t, func(t *testing.T, b *opstest.Bench) {
 				grouped(t, b, d, d, []int{0, 2, 4, 6, 11}[b.Rand.IntN(5)], groupedRows, 5*b.Rand.IntN(2), way)
-				grouped(t, b, d, d, []int{0, 2, 4, 6, 10}[b.Rand.IntN(5)], groupedPlaces, i%4, way)
+				grouped(t, b, d, d, []int{0, 2, 4, 6, 10}[b.Rand.IntN(5)], groupedK, i%4, way)
 			}, "%v/%s", d, way)
 		}
 	}
@@ -98,7 +98,7 @@ func (c *groupCase) check(t *testing.T, b *opstest.Bench, d, o dtype.DType, form
 	e := len(c.ends)
 	shapes := map[int][3]layout.Shape{
 		groupedRows:    {{c.total, c.n}, {c.total, c.m}, {e, c.m, c.n}},
-		groupedPlaces:  {{e, c.m, c.n}, {c.m, c.total}, {c.total, c.n}},
+		groupedK:       {{e, c.m, c.n}, {c.m, c.total}, {c.total, c.n}},
 		groupedColumns: {{c.m, c.total}, {e, c.m, c.n}, {c.n, c.total}},
 	}[form]
 	draw := func() dtype.Scalar { return dtype.FromFloat(d, float64(b.Rand.IntN(33)-16)/8) }
@@ -149,7 +149,7 @@ func groupBounds(ends *opstest.Value, total int) (list [][2]int) {
 // groupTerms is how many products an element of the result is the sum of, and the indices of their
 // factors.
 func groupTerms(c *groupCase, form int, at []int, groups [][2]int) (n int, of func(k int) (x, y int)) {
-	if form == groupedPlaces {
+	if form == groupedK {
 		begin, end := groups[at[0]][0], groups[at[0]][1]
 		return end - begin, func(k int) (x, y int) { return at[1]*c.total + begin + k, (begin+k)*c.n + at[2] }
 	}

@@ -154,10 +154,10 @@ func (c *configuration) shape(r *rand.Rand, units int) matrices {
 	if r.IntN(3) == 0 {
 		s.m, s.k, s.n = whole(s.m), whole(s.k), whole(s.n)
 	}
-	thin := strings.HasPrefix(c.way, "thin")
+	skinny := strings.HasPrefix(c.way, "skinny")
 	large := c.way == "" || strings.HasPrefix(c.way, "matrix")
 	switch pick := r.IntN(1000); {
-	case pick < 60 || thin:
+	case pick < 60 || skinny:
 		s.m, s.n = 1+r.IntN(4), 1+r.IntN(2000)
 		if r.IntN(2) == 0 {
 			s.m, s.n = s.n, s.m

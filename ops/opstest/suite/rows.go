@@ -31,7 +31,7 @@ func neighbours(t *testing.T, b *opstest.Bench) {
 		for k, d := range []dtype.DType{dtype.F32, dtype.BF16, dtype.I64, dtype.U8} {
 			b.Part(t, func(t *testing.T, b *opstest.Bench) {
 				for n, s := range shapes {
-					rowstest.CheckReduction(t, b, rowstest.Reduction(t, b, name), rowstest.References[name], d, opstest.Fold{Shape: s, Dims: []int{-1}}, i+k+n)
+					rowstest.CheckReduction(t, b, rowstest.Reduction(t, b, name), rowstest.References[name], d, opstest.ReductionCase{Shape: s, Dims: []int{-1}}, i+k+n)
 				}
 			}, "%s/%v", name, d)
 		}

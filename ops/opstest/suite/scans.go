@@ -23,13 +23,13 @@ func RunScans(t *testing.T, dev *runtime.Device, share opstest.Share) {
 func RunTickets(t *testing.T, dev *runtime.Device) {
 	b := opstest.NewBench(dev)
 	t.Run("Row", func(t *testing.T) {
-		rowstest.CheckScan(t, b, rows.CumSum, rowstest.Scans["cumsum"], dtype.F32, opstest.Fold{Shape: layout.Shape{33001}, Dims: []int{0}}, "dense", "dense")
+		rowstest.CheckScan(t, b, rows.CumSum, rowstest.Scans["cumsum"], dtype.F32, opstest.ReductionCase{Shape: layout.Shape{33001}, Dims: []int{0}}, "dense", "dense")
 	})
 	t.Run("Columns", func(t *testing.T) {
-		rowstest.CheckScan(t, b, rows.CumSum, rowstest.Scans["cumsum"], dtype.F32, opstest.Fold{Shape: layout.Shape{3000, 16}, Dims: []int{0}}, "dense", "dense")
+		rowstest.CheckScan(t, b, rows.CumSum, rowstest.Scans["cumsum"], dtype.F32, opstest.ReductionCase{Shape: layout.Shape{3000, 16}, Dims: []int{0}}, "dense", "dense")
 	})
 	t.Run("Sort", func(t *testing.T) {
-		sorttest.CheckSort(t, b, dtype.F32, opstest.Fold{Shape: layout.Shape{9000}, Dims: []int{0}}, 0, false, 0)
+		sorttest.CheckSort(t, b, dtype.F32, opstest.ReductionCase{Shape: layout.Shape{9000}, Dims: []int{0}}, 0, false, 0)
 	})
 }
 
@@ -42,8 +42,8 @@ func RunSorts(t *testing.T, dev *runtime.Device, share opstest.Share) {
 func longSorts(t *testing.T, b *opstest.Bench) {
 	for i, d := range []dtype.DType{dtype.F32, dtype.BF16, dtype.I64, dtype.F64, dtype.U8} {
 		if b.Has(d) {
-			sorttest.CheckSort(t, b, d, opstest.Fold{Shape: layout.Shape{30001}, Dims: []int{0}}, 0, i%2 == 0, i%2)
-			sorttest.CheckSort(t, b, d, opstest.Fold{Shape: layout.Shape{3, 9000}, Dims: []int{1}}, i, i%2 != 0, 5000*(i%2))
+			sorttest.CheckSort(t, b, d, opstest.ReductionCase{Shape: layout.Shape{30001}, Dims: []int{0}}, 0, i%2 == 0, i%2)
+			sorttest.CheckSort(t, b, d, opstest.ReductionCase{Shape: layout.Shape{3, 9000}, Dims: []int{1}}, i, i%2 != 0, 5000*(i%2))
 		}
 	}
 	scattertest.LongScatters(t, b)

@@ -11,7 +11,7 @@ import (
 //
 //kiln:kernel
 //kiln:const w.Form=0,1 w.Block=512 w.Group=8 w.Vec=4 w.InFlight=16
-func ReduceStrips[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
+func ReduceStrips[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w RowReduction, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
 	dsl.LaunchBounds(t, w.Block, 1)
 	down(t, x, w, init, step, merge, func(r, c int, a Acc[C]) {
 		_, to := w.Row(r, 1)
@@ -20,7 +20,7 @@ func ReduceStrips[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, 
 }
 
 // down passes the accumulator of each column to emit, in one thread.
-func down[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r, c int, a Acc[C])) {
+func down[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w RowReduction, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r, c int, a Acc[C])) {
 	vec, lanes := int(w.Vec), int(w.Group)
 	size := w.Group * w.Vec * w.Block / dsl.ConstInt(t.WarpSize())
 	v := dsl.SharedSlice[C](t, size)
@@ -32,7 +32,7 @@ func down[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(
 		// Columns past the end are the last ones: all threads meet.
 		at := base + min((t.BlockX()*lanes+t.ThreadX()%lanes)*vec, w.Width-vec)
 		var acc [MaxInFlight]Acc[C]
-		foldDown(t, x, w, at, &acc, init, step, merge)
+		reduceDown(t, x, w, at, &acc, init, step, merge)
 		emitColumn := func(i int, a Acc[C]) {
 			if c := t.BlockX()*lanes*vec + i; c < w.Width {
 				emit(r, c, a)
@@ -41,14 +41,14 @@ func down[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(
 		if w.Form == Indexed {
 			firstDown(t, x, w, v, places, at, &acc, merge, emitColumn)
 		} else {
-			joinDown(t, w, v, m, n, places, &acc, merge, emitColumn)
+			mergeDown(t, w, v, m, n, places, &acc, merge, emitColumn)
 		}
 	}
 }
 
-// foldDown is the accumulators of the thread's columns, which begin at one element. It loads
+// reduceDown is the accumulators of the thread's columns, which begin at one element. It loads
 // w.InFlight elements together.
-func foldDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, at int, acc *[MaxInFlight]Acc[C], init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
+func reduceDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w RowReduction, at int, acc *[MaxInFlight]Acc[C], init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
 	vec := int(w.Vec)
 	first, high, deep := t.ThreadX()/int(w.Group), int(w.Block)/int(w.Group), int(w.InFlight)/vec
 	var none, all [MaxInFlight]Acc[C]
@@ -120,9 +120,9 @@ func foldDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, at int
 	}
 }
 
-// joinDown merges the accumulators of the warps of a block, for which there is shared
+// mergeDown merges the accumulators of the warps of a block, for which there is shared
 // memory, and passes that of column i to emit, in one thread.
-func joinDown[C core.Computed](t dsl.Thread, w Fold, v, m, n []C, x []uint32, acc *[MaxInFlight]Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(i int, a Acc[C])) {
+func mergeDown[C core.Computed](t dsl.Thread, w RowReduction, v, m, n []C, x []uint32, acc *[MaxInFlight]Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(i int, a Acc[C])) {
 	vec, lanes, warps := int(w.Vec), int(w.Group), int(w.Block)/t.WarpSize()
 	t.Sync() // earlier columns may still be read
 	for k := range vec {
@@ -168,7 +168,7 @@ func joinDown[C core.Computed](t dsl.Thread, w Fold, v, m, n []C, x []uint32, ac
 // firstDown is joinDown of an Indexed reduction of columns that begin at one element: only
 // threads that have the result of a column in their first iteration search
 // for where it is.
-func firstDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, v []C, places []uint32, at int, acc *[MaxInFlight]Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(i int, a Acc[C])) {
+func firstDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w RowReduction, v []C, places []uint32, at int, acc *[MaxInFlight]Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(i int, a Acc[C])) {
 	vec, lanes, turn := int(w.Vec), int(w.Group), int(w.InFlight)/int(w.Vec)*(int(w.Block)/int(w.Group))
 	best := dsl.SharedSlice[C](t, w.Group*w.Vec)
 	first := dsl.SharedSlice[uint32](t, w.Group*w.Vec)
@@ -184,7 +184,7 @@ func firstDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, v []C
 		}
 	}
 	turns := *acc
-	joinDown(t, w, v, v, v, places, acc, merge, func(i int, a Acc[C]) { best[i], first[i] = a.V, uint32(a.I) })
+	mergeDown(t, w, v, v, v, places, acc, merge, func(i int, a Acc[C]) { best[i], first[i] = a.V, uint32(a.I) })
 	t.Sync()
 	var found [MaxInFlight]Acc[uint32]
 	for k := range vec {
@@ -196,12 +196,12 @@ func firstDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, v []C
 	}
 	one := w
 	one.Form = Single
-	joinDown(t, one, places, places, places, places, &found, Smaller[uint32], func(i int, a Acc[uint32]) { emit(i, Acc[C]{V: best[i], I: int(a.V)}) })
+	mergeDown(t, one, places, places, places, places, &found, Smaller[uint32], func(i int, a Acc[uint32]) { emit(i, Acc[C]{V: best[i], I: int(a.V)}) })
 }
 
 // indexDown returns the index of the element that is the thread's result of a column that
 // begins at one element: the first of equal ones, the first NaN.
-func indexDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, at int, a Acc[C]) int {
+func indexDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w RowReduction, at int, a Acc[C]) int {
 	high, deep := int(w.Block)/int(w.Group), int(w.InFlight)/int(w.Vec)
 	switch {
 	case a.V != a.V:
@@ -231,7 +231,7 @@ func indexDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, at in
 //
 //kiln:kernel
 //kiln:const w.Form=1 w.Block=512 w.Group=8 w.Vec=4 w.InFlight=16
-func KeepStrips[T dsl.Number, C core.Computed](t dsl.Thread, outV, outW []C, x []T, w Fold, a, b C, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], f func(w, a, b C) C) {
+func KeepStrips[T dsl.Number, C core.Computed](t dsl.Thread, outV, outW []C, x []T, w RowReduction, a, b C, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], f func(w, a, b C) C) {
 	dsl.LaunchBounds(t, w.Block, 1)
 	down(t, x, w, init, step, merge, func(r, c int, acc Acc[C]) {
 		if w.Form == Pair || w.Form == Triple {
@@ -249,7 +249,7 @@ func KeepStrips[T dsl.Number, C core.Computed](t dsl.Thread, outV, outW []C, x [
 //
 //kiln:kernel
 //kiln:const w.Block=256 w.Group=32 w.Vec=4
-func ShareStrips[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, m, s []C, w Fold, log, quick dsl.ConstBool) {
+func ShareStrips[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, m, s []C, w RowReduction, log, quick dsl.ConstBool) {
 	vec, lanes := int(w.Vec), int(w.Group)
 	high := int(w.Block) / lanes
 	c := (t.BlockX()*lanes + t.ThreadX()%lanes) * vec

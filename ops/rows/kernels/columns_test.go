@@ -13,8 +13,8 @@ import (
 
 // columns is matrices of n rows in tiles of 16 columns, of which a thread of 64 loads keep
 // vectors.
-func columns(matrices, n, width, vec, keep int) (w rowskernels.Fold, strips, tiles int) {
-	w = rowskernels.Fold{Block: 64, Vec: dsl.ConstInt(vec), Items: dsl.ConstInt(keep), Cols: 16, InFlight: 16, Contiguous: true, Outs: 2, Ins: 1, N: n, Rows: matrices, Width: width, OutIn: width}
+func columns(matrices, n, width, vec, keep int) (w rowskernels.RowReduction, strips, tiles int) {
+	w = rowskernels.RowReduction{Block: 64, Vec: dsl.ConstInt(vec), Items: dsl.ConstInt(keep), Cols: 16, InFlight: 16, Contiguous: true, Outs: 2, Ins: 1, N: n, Rows: matrices, Width: width, OutIn: width}
 	w.OutSize[0], w.OutSize[1], w.XStep[0], w.XStep[1], w.OutStep[0], w.OutStep[1] = width, matrices, 1, n*width, 1, n*width
 	w.InSize[0], w.InStep[0] = n, width
 	rows := 4 * vec * keep

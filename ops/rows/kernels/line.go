@@ -16,14 +16,14 @@ type line struct {
 }
 
 // rowOf is row r of the whole block.
-func (w *Fold) rowOf(t dsl.Thread, r int) line {
+func (w *RowReduction) rowOf(t dsl.Thread, r int) line {
 	x, out := w.Row(r, 0)
 	return line{t.ThreadX(), int(w.Block), r, x, out, 0, w.N}
 }
 
 // eachLine calls f for all rows, each of a Group of threads. A Group without a row computes the
 // last one, and does not store it.
-func eachLine(t dsl.Thread, w Fold, f func(l line, store bool)) {
+func eachLine(t dsl.Thread, w RowReduction, f func(l line, store bool)) {
 	g, per, lane, sub := int(w.Group), 1, t.ThreadX(), 0
 	if g == 0 {
 		g = int(w.Block)
@@ -39,16 +39,16 @@ func eachLine(t dsl.Thread, w Fold, f func(l line, store bool)) {
 }
 
 // index returns which element of the part item u of the thread is.
-func (l line) index(w Fold, u int) int {
+func (l line) index(w RowReduction, u int) int {
 	v := int(w.Vec)
 	return (u/v)*(v*l.group) + l.lane*v + u%v
 }
 
 // has reports whether item u of the thread is an element of the part.
-func (l line) has(w Fold, u int) bool { return bool(w.Full) || l.index(w, u) < l.n }
+func (l line) has(w RowReduction, u int) bool { return bool(w.Full) || l.index(w, u) < l.n }
 
 // items is how many elements the thread has.
-func (l line) items(w Fold) int {
+func (l line) items(w RowReduction) int {
 	if w.Full {
 		return int(w.Items)
 	}
@@ -57,7 +57,7 @@ func (l line) items(w Fold) int {
 }
 
 // allReduce combines a number of each thread of a Group; all of them have the result.
-func allReduce[C core.Computed](t dsl.Thread, w Fold, v C, op func(a, b C) C) C {
+func allReduce[C core.Computed](t dsl.Thread, w RowReduction, v C, op func(a, b C) C) C {
 	if w.Group == 0 {
 		return block.Reduce(t, w.Block, v, op)
 	}
@@ -68,7 +68,7 @@ func allReduce[C core.Computed](t dsl.Thread, w Fold, v C, op func(a, b C) C) C 
 }
 
 // outAt returns where the result of element i of a row is, in the row.
-func (w *Fold) to(i int) int {
+func (w *RowReduction) to(i int) int {
 	if w.Contiguous {
 		return i
 	}
@@ -76,7 +76,7 @@ func (w *Fold) to(i int) int {
 }
 
 // threads is how many threads the block has: a constant where w.Block says it.
-func (w *Fold) threads(t dsl.Thread) int {
+func (w *RowReduction) threads(t dsl.Thread) int {
 	if w.Block > 0 {
 		return int(w.Block)
 	}
@@ -84,4 +84,4 @@ func (w *Fold) threads(t dsl.Thread) int {
 }
 
 // warps is how many warps the block has.
-func (w *Fold) warps(t dsl.Thread) int { return w.threads(t) / t.WarpSize() }
+func (w *RowReduction) warps(t dsl.Thread) int { return w.threads(t) / t.WarpSize() }

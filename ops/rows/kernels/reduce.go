@@ -11,8 +11,8 @@ import (
 // ReduceRows stores the results of rows, by threads along them.
 //
 //kiln:kernel
-func ReduceRows[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
-	foldRows(t, x, w, init, step, merge, func(r int, a Acc[C]) {
+func ReduceRows[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w RowReduction, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
+	reduceRows(t, x, w, init, step, merge, func(r int, a Acc[C]) {
 		_, at := w.Row(r, 0)
 		out[at] = dsl.Convert[R](finish(a, w.Div))
 	})
@@ -21,8 +21,8 @@ func ReduceRows[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, ou
 // ReduceCols stores the results of rows, by threads across them.
 //
 //kiln:kernel
-func ReduceCols[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
-	foldCols(t, x, w, init, step, merge, func(r, c int, a Acc[C]) {
+func ReduceCols[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w RowReduction, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
+	reduceCols(t, x, w, init, step, merge, func(r, c int, a Acc[C]) {
 		_, at := w.Row(r, 1)
 		out[at+c*w.OutStep[0]] = dsl.Convert[R](finish(a, w.Div))
 	})
@@ -32,8 +32,8 @@ func ReduceCols[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, ou
 // are contiguous.
 //
 //kiln:kernel
-func PartRows[T dsl.Number, C core.Computed](t dsl.Thread, v, m, n []C, k []int64, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
-	foldRows(t, x, w, init, step, merge, func(r int, a Acc[C]) {
+func PartRows[T dsl.Number, C core.Computed](t dsl.Thread, v, m, n []C, k []int64, x []T, w RowReduction, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
+	reduceRows(t, x, w, init, step, merge, func(r int, a Acc[C]) {
 		keep(w, v, m, n, k, r*t.GridDimY()+t.BlockY(), a)
 	})
 }
@@ -41,13 +41,13 @@ func PartRows[T dsl.Number, C core.Computed](t dsl.Thread, v, m, n []C, k []int6
 // PartCols is [PartRows] by threads across rows.
 //
 //kiln:kernel
-func PartCols[T dsl.Number, C core.Computed](t dsl.Thread, v, m, n []C, k []int64, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
-	foldCols(t, x, w, init, step, merge, func(r, c int, a Acc[C]) {
+func PartCols[T dsl.Number, C core.Computed](t dsl.Thread, v, m, n []C, k []int64, x []T, w RowReduction, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
+	reduceCols(t, x, w, init, step, merge, func(r, c int, a Acc[C]) {
 		keep(w, v, m, n, k, (r*w.Width+c)*t.GridDimY()+t.BlockY(), a)
 	})
 }
 
-func keep[C core.Computed](w Fold, v, m, n []C, k []int64, i int, a Acc[C]) {
+func keep[C core.Computed](w RowReduction, v, m, n []C, k []int64, i int, a Acc[C]) {
 	v[i] = a.V
 	if w.Form == Pair || w.Form == Triple {
 		m[i] = a.W
@@ -64,7 +64,7 @@ func keep[C core.Computed](w Fold, v, m, n []C, k []int64, i int, a Acc[C]) {
 // their parts, which are w.N for each row. Rows are in row-major order of the results.
 //
 //kiln:kernel
-func ReduceParts[C, F core.Computed, R dsl.Number](t dsl.Thread, out []R, v, m, n []C, k []int64, w Fold, merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
+func ReduceParts[C, F core.Computed, R dsl.Number](t dsl.Thread, out []R, v, m, n []C, k []int64, w RowReduction, merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
 	joinParts(t, v, m, n, k, w, merge, func(at int, a Acc[C]) { out[at] = dsl.Convert[R](finish(a, w.Div)) })
 }
 
@@ -72,7 +72,7 @@ func ReduceParts[C, F core.Computed, R dsl.Number](t dsl.Thread, out []R, v, m, 
 // numbers; or if W means nothing f of V.
 //
 //kiln:kernel
-func KeepParts[C core.Computed](t dsl.Thread, outV, outW, v, m, n []C, k []int64, w Fold, a, b C, merge func(a, b Acc[C]) Acc[C], f func(w, a, b C) C) {
+func KeepParts[C core.Computed](t dsl.Thread, outV, outW, v, m, n []C, k []int64, w RowReduction, a, b C, merge func(a, b Acc[C]) Acc[C], f func(w, a, b C) C) {
 	joinParts(t, v, m, n, k, w, merge, func(at int, acc Acc[C]) {
 		if w.Form == Pair || w.Form == Triple {
 			outV[at] = acc.V
@@ -85,7 +85,7 @@ func KeepParts[C core.Computed](t dsl.Thread, outV, outW, v, m, n []C, k []int64
 
 // joinParts joins the parts of rows, and passes accumulators to emit, with where the
 // result of the row is, in one thread each.
-func joinParts[C core.Computed](t dsl.Thread, v, m, n []C, k []int64, w Fold, merge func(a, b Acc[C]) Acc[C], emit func(at int, a Acc[C])) {
+func joinParts[C core.Computed](t dsl.Thread, v, m, n []C, k []int64, w RowReduction, merge func(a, b Acc[C]) Acc[C], emit func(at int, a Acc[C])) {
 	g, per, lane, sub := int(w.Group), 1, t.ThreadX(), 0
 	if g == 0 {
 		g = int(w.Block)
@@ -120,7 +120,7 @@ func joinParts[C core.Computed](t dsl.Thread, v, m, n []C, k []int64, w Fold, me
 const partsUnroll = 3
 
 // accAt returns the accumulator that is entry i of some arrays.
-func accAt[C core.Computed, I int | int64](w Fold, v, m, n []C, k []I, i int) Acc[C] {
+func accAt[C core.Computed, I int | int64](w RowReduction, v, m, n []C, k []I, i int) Acc[C] {
 	a := Acc[C]{V: v[i]}
 	if w.Form == Pair || w.Form == Triple {
 		a.W = m[i]

@@ -143,7 +143,7 @@ func (o *rowFn[T, C]) spread(a Acc[C], v *[MaxInFlight]C, n int) Acc[C] {
 
 // total is element x of a row, which has index i, or the sum that a normalisation is of: it is
 // rounded to the type of elements first, and stored where store says so.
-func (o *rowFn[T, C]) total(x C, w Fold, l line, i int, store bool) C {
+func (o *rowFn[T, C]) total(x C, w RowReduction, l line, i int, store bool) C {
 	if !o.Added {
 		return x
 	}
@@ -161,7 +161,7 @@ func share[C dsl.Real](from, to C) C { return dsl.Exp(min(above(from)-above(to),
 // merge returns the statistics of the n elements of a block or Group, given each thread's. The
 // parts of a variance are moved to the common mean (Chan, Golub and LeVeque, "Updating formulae
 // and a pairwise algorithm for computing sample variances", 1979).
-func (o *rowFn[T, C]) merge(t dsl.Thread, w Fold, a Acc[C], n C) Acc[C] {
+func (o *rowFn[T, C]) merge(t dsl.Thread, w RowReduction, a Acc[C], n C) Acc[C] {
 	switch {
 	case bool(!o.Norm):
 		top := allReduce(t, w, a.V, larger[C])

@@ -18,7 +18,7 @@ import "github.com/gokiln/kiln/dsl"
 //
 //kiln:kernel
 //kiln:const w.Items=4,8
-func NormGrad[T dsl.Float, C dsl.Real](t dsl.Thread, dx, x, g, also, scale []T, parts []C, w Fold, f RowFn, eps C) {
+func NormGrad[T dsl.Float, C dsl.Real](t dsl.Thread, dx, x, g, also, scale []T, parts []C, w RowReduction, f RowFn, eps C) {
 	if w.Block > 0 {
 		dsl.LaunchBounds(t, w.Block, 1)
 	}
@@ -68,7 +68,7 @@ func (o *rowGrad[T, C]) shiftPart(t dsl.Thread) int {
 }
 
 // relativeItems makes the thread's items relative, times the factor, which it returns.
-func (o *rowGrad[T, C]) relativeItems(t dsl.Thread, w Fold, l line, v []C) (factor C) {
+func (o *rowGrad[T, C]) relativeItems(t dsl.Thread, w RowReduction, l line, v []C) (factor C) {
 	if o.Center {
 		mean := allReduce(t, w, o.joinItems(w, v), plus[C]) / o.n
 		for u := range int(w.Items) {
@@ -90,7 +90,7 @@ func (o *rowGrad[T, C]) relativeItems(t dsl.Thread, w Fold, l line, v []C) (fact
 }
 
 // finish replaces the relative items v by the gradient of x, given that of the results.
-func (o rowGrad[T, C]) finish(t dsl.Thread, w Fold, l line, v, e []C, factor C) {
+func (o rowGrad[T, C]) finish(t dsl.Thread, w RowReduction, l line, v, e []C, factor C) {
 	if o.Scaled {
 		weights := from(o.scale, w, l, 0)
 		for u := 0; u < int(w.Items); u += int(w.Vec) {
@@ -129,22 +129,22 @@ func (o rowGrad[T, C]) finish(t dsl.Thread, w Fold, l line, v, e []C, factor C) 
 
 // storeParts stores the sums of the block's Groups as a row of the parts, which is so many rows
 // behind that of the block. They are added up in shared memory, one Group after the other.
-func storeParts[C dsl.Real](t dsl.Thread, parts []C, w Fold, row int, sums []C) {
+func storeParts[C dsl.Real](t dsl.Thread, parts []C, w RowReduction, row int, sums []C) {
 	l := line{lane: t.ThreadX(), group: int(w.Block), n: w.N}
 	base := (row + t.BlockX()) * w.N
 	if w.Group > 0 && bool(!w.Whole) {
 		g := int(w.Group)
 		l.lane, l.group = t.ThreadX()%g, g
-		room := dsl.SharedSlice[C](t, w.Group*w.Items)
+		partial := dsl.SharedSlice[C](t, w.Group*w.Items)
 		for i := range t.BlockDimX() / g {
 			t.Sync()
 			if t.ThreadX()/g == i {
 				for u := range int(w.Items) {
 					at := u*g + l.lane
 					if i > 0 {
-						sums[u] += room[at]
+						sums[u] += partial[at]
 					}
-					room[at] = sums[u]
+					partial[at] = sums[u]
 				}
 			}
 		}
@@ -159,7 +159,7 @@ func storeParts[C dsl.Real](t dsl.Thread, parts []C, w Fold, row int, sums []C) 
 
 // rereadRows is for rows that are read again for each pass. A thread has the sums of its elements
 // in the parts of the block.
-func (o *rowGrad[T, C]) rereadRows(t dsl.Thread, dx, x, g []T, parts []C, w Fold) {
+func (o *rowGrad[T, C]) rereadRows(t dsl.Thread, dx, x, g []T, parts []C, w RowReduction) {
 	ofScale, ofShift := t.BlockX()*w.N, (o.shiftPart(t)+t.BlockX())*w.N
 	started := false
 	eachLine(t, w, func(l line, _ bool) {
@@ -206,7 +206,7 @@ func (o *rowGrad[T, C]) rereadRows(t dsl.Thread, dx, x, g []T, parts []C, w Fold
 }
 
 // sum adds up f of the elements of a row.
-func (o *rowGrad[T, C]) sum(t dsl.Thread, x []T, w Fold, l line, f func(x C, i int) C) C {
+func (o *rowGrad[T, C]) sum(t dsl.Thread, x []T, w RowReduction, l line, f func(x C, i int) C) C {
 	return allReduce(t, w, sweep(x, w, l, 0, func(a, x C, i int) C { return a + f(x, i) }, plus[C]), plus[C])
 }
 

@@ -7,7 +7,7 @@ import (
 
 // from is the part of s from the thread's first element on, of a row that begins at base. Item u
 // of the thread is at a constant offset in it.
-func from[T dsl.Float](s []T, w Fold, l line, base int) []T {
+func from[T dsl.Float](s []T, w RowReduction, l line, base int) []T {
 	at, vec := l.lane, int(w.Vec)
 	if !w.Full {
 		at = min(at, l.n/vec-1)
@@ -19,7 +19,7 @@ func from[T dsl.Float](s []T, w Fold, l line, base int) []T {
 func (l line) at(u int) int { return u * l.group }
 
 // loadItems loads the thread's elements of a part into registers; items past the end are none.
-func loadItems[T dsl.Float, C dsl.Real](x []T, w Fold, l line, none C, v []C) {
+func loadItems[T dsl.Float, C dsl.Real](x []T, w RowReduction, l line, none C, v []C) {
 	xs := from(x, w, l, l.x)
 	for u := 0; u < int(w.Items); u += int(w.Vec) {
 		for k := range int(w.Vec) {
@@ -33,7 +33,7 @@ func loadItems[T dsl.Float, C dsl.Real](x []T, w Fold, l line, none C, v []C) {
 
 // load is [loadItems] of what the row function is of: the row, or its sum with the addend, which is
 // stored where store says so.
-func (o *rowFn[T, C]) load(x []T, w Fold, l line, v []C, store bool) {
+func (o *rowFn[T, C]) load(x []T, w RowReduction, l line, v []C, store bool) {
 	loadItems(x, w, l, o.none(), v)
 	if !o.Added {
 		return
@@ -52,7 +52,7 @@ func (o *rowFn[T, C]) load(x []T, w Fold, l line, v []C, store bool) {
 }
 
 // storeItems stores what [loadItems] loaded.
-func storeItems[T dsl.Float, C dsl.Real](out []T, w Fold, l line, v []C) {
+func storeItems[T dsl.Float, C dsl.Real](out []T, w RowReduction, l line, v []C) {
 	ys := from(out, w, l, l.out)
 	for u := 0; u < int(w.Items); u += int(w.Vec) {
 		if l.has(w, u) {
@@ -69,7 +69,7 @@ func storeItems[T dsl.Float, C dsl.Real](out []T, w Fold, l line, v []C) {
 //
 //kiln:kernel
 //kiln:const w.Items=4,8
-func Rows[T dsl.Float, C dsl.Real](t dsl.Thread, out, x, scale, shift, addend, sum []T, w Fold, f RowFn, param C, log bool) {
+func Rows[T dsl.Float, C dsl.Real](t dsl.Thread, out, x, scale, shift, addend, sum []T, w RowReduction, f RowFn, param C, log bool) {
 	o := rowFn[T, C]{f, scale, shift, log, param, addend, sum}
 	n := dsl.Convert[C](w.N)
 	eachLine(t, w, func(l line, store bool) {
@@ -92,7 +92,7 @@ func Rows[T dsl.Float, C dsl.Real](t dsl.Thread, out, x, scale, shift, addend, s
 }
 
 // joinItems is [rowFn.join] of the thread's items.
-func (o *rowFn[T, C]) joinItems(w Fold, v []C) C {
+func (o *rowFn[T, C]) joinItems(w RowReduction, v []C) C {
 	a := v[0]
 	for u := 1; u < int(w.Items); u++ {
 		a = o.join(a, v[u])
@@ -102,7 +102,7 @@ func (o *rowFn[T, C]) joinItems(w Fold, v []C) C {
 
 // sumItems makes the thread's items relative to a location, but for the logarithm of softmax,
 // and returns their sum.
-func (o *rowFn[T, C]) sumItems(w Fold, l line, v []C, location C) (sum C) {
+func (o *rowFn[T, C]) sumItems(w RowReduction, l line, v []C, location C) (sum C) {
 	log := bool(!o.Norm) && o.log
 	for u := range int(w.Items) {
 		if log {
@@ -119,7 +119,7 @@ func (o *rowFn[T, C]) sumItems(w Fold, l line, v []C, location C) (sum C) {
 }
 
 // finishItems makes results of relative items.
-func (o rowFn[T, C]) finishItems(w Fold, l line, v []C, location, factor C) {
+func (o rowFn[T, C]) finishItems(w RowReduction, l line, v []C, location, factor C) {
 	if o.Scaled {
 		o.scale = from(o.scale, w, l, 0)
 	}
@@ -137,7 +137,7 @@ func (o rowFn[T, C]) finishItems(w Fold, l line, v []C, location, factor C) {
 
 // rereadRow reads the row for each pass. Softmax of types of more than 16 bits has the
 // exponentials in out until their sum is known, as they are expensive.
-func (o *rowFn[T, C]) rereadRow(t dsl.Thread, out, x []T, w Fold, l line, n C, store bool) {
+func (o *rowFn[T, C]) rereadRow(t dsl.Thread, out, x []T, w RowReduction, l line, n C, store bool) {
 	var location C
 	if o.located() {
 		// The maximum may ignore NaN, which the sum does not, and is cheaper then.
@@ -194,7 +194,7 @@ func (o *rowFn[T, C]) rereadRow(t dsl.Thread, out, x []T, w Fold, l line, n C, s
 const rowUnroll = 8
 
 // sweep accumulates the thread's elements of a row: step takes one, with its index.
-func sweep[T dsl.Number, C core.Computed](x []T, w Fold, l line, start C, step func(a, x C, i int) C, merge func(a, b C) C) C {
+func sweep[T dsl.Number, C core.Computed](x []T, w RowReduction, l line, start C, step func(a, x C, i int) C, merge func(a, b C) C) C {
 	span, all := core.TreeSteps*rowUnroll*l.group, start
 	for i := 0; i < w.N; i += core.TreeSteps * span {
 		part := start
@@ -207,7 +207,7 @@ func sweep[T dsl.Number, C core.Computed](x []T, w Fold, l line, start C, step f
 }
 
 // sweepPart is sweep of the elements from j on, up to the end of a part.
-func sweepPart[T dsl.Number, C core.Computed](x []T, w Fold, l line, j, end int, start C, step func(a, x C, i int) C, merge func(a, b C) C) C {
+func sweepPart[T dsl.Number, C core.Computed](x []T, w RowReduction, l line, j, end int, start C, step func(a, x C, i int) C, merge func(a, b C) C) C {
 	var acc [rowUnroll]C
 	for u := range acc {
 		acc[u] = start
@@ -234,7 +234,7 @@ func sweepPart[T dsl.Number, C core.Computed](x []T, w Fold, l line, j, end int,
 }
 
 // eachElement stores f of the thread's elements of a row.
-func eachElement[T dsl.Float, C dsl.Real](out, x []T, w Fold, l line, f func(x C, i int) C) {
+func eachElement[T dsl.Float, C dsl.Real](out, x []T, w RowReduction, l line, f func(x C, i int) C) {
 	g, j := l.group, 0
 	for ; j+rowUnroll*g <= w.N; j += rowUnroll * g {
 		var v [rowUnroll]C

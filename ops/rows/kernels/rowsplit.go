@@ -14,7 +14,7 @@ import (
 //
 //kiln:kernel
 //kiln:const w.Block=64 w.Vec=4 w.Items=16 w.Full=true,false w.Group=0 w.Whole=false w.Contiguous=true resident=1
-func RowsSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift, addend, sum []T, words []uint32, w Fold, f RowFn, resident dsl.ConstInt, parts int, param float32, single, log dsl.ConstBool) {
+func RowsSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift, addend, sum []T, words []uint32, w RowReduction, f RowFn, resident dsl.ConstInt, parts int, param float32, single, log dsl.ConstBool) {
 	if resident > 0 {
 		dsl.LaunchBounds(t, w.Block, resident)
 	}
@@ -44,7 +44,7 @@ func RowsSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift, addend, sum []T,
 
 // partOf returns the part of a row of the block's ticket, and the indices of the first status
 // word of the row and of the part, which has two.
-func (w *Fold) partOf(t dsl.Thread, words []uint32, parts int, single dsl.ConstBool) (l line, row, own int) {
+func (w *RowReduction) partOf(t dsl.Thread, words []uint32, parts int, single dsl.ConstBool) (l line, row, own int) {
 	if single {
 		return w.rowOf(t, t.BlockX()), 0, 0
 	}
@@ -59,7 +59,7 @@ func (w *Fold) partOf(t dsl.Thread, words []uint32, parts int, single dsl.ConstB
 // stage loads the thread's elements of a part, stores them in raw as they are, and calls f
 // with them, StageUnroll at a time; those past the end are none. They are those of the sum of two
 // rows with Added, which is stored.
-func (o *rowFn[T, C]) stage(x, raw []T, w Fold, l line, f func(v *[MaxInFlight]C)) {
+func (o *rowFn[T, C]) stage(x, raw []T, w RowReduction, l line, f func(v *[MaxInFlight]C)) {
 	vec := int(w.Vec)
 	for c := 0; c < int(w.Items); c += StageUnroll {
 		var v [MaxInFlight]C
@@ -76,7 +76,7 @@ func (o *rowFn[T, C]) stage(x, raw []T, w Fold, l line, f func(v *[MaxInFlight]C
 }
 
 // stageVec loads vector i of a part into v from one on, and stores it in raw.
-func (o *rowFn[T, C]) stageVec(x, raw []T, w Fold, l line, i int, v *[MaxInFlight]C, from int) {
+func (o *rowFn[T, C]) stageVec(x, raw []T, w RowReduction, l line, i int, v *[MaxInFlight]C, from int) {
 	vec := int(w.Vec)
 	in, to := (l.x/vec+i)*vec, (l.out/vec+i)*vec
 	var e [MaxInFlight]T
@@ -99,7 +99,7 @@ func (o *rowFn[T, C]) stageVec(x, raw []T, w Fold, l line, i int, v *[MaxInFligh
 
 // exchange publishes the statistics of a part, and returns those of the row: a thread has those
 // of one part, which merge as those of threads do.
-func exchange[T dsl.Float](t dsl.Thread, o *rowFn[T, float32], w Fold, words []uint32, row, own, parts int, a Acc[float32]) Acc[float32] {
+func exchange[T dsl.Float](t dsl.Thread, o *rowFn[T, float32], w RowReduction, words []uint32, row, own, parts int, a Acc[float32]) Acc[float32] {
 	status := block.Status{Words: words, Each: 1}
 	if t.ThreadX() == 0 {
 		if o.located() {

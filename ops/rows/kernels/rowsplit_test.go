@@ -30,8 +30,8 @@ func concurrently(t *testing.T, status, blocks int, kernel func(t dsl.Thread, wo
 }
 
 // splitRows is rows of n elements in parts, of which a thread keeps some elements.
-func splitRows(rows, n, part, vec, keep int) rowskernels.Fold {
-	w := rowskernels.Fold{Block: 64, Vec: dsl.ConstInt(vec), Contiguous: true, Outs: 1, Ins: 1, Items: dsl.ConstInt(keep), N: n, Part: part, Rows: rows, Full: dsl.ConstBool(part == 64*keep && n%part == 0)}
+func splitRows(rows, n, part, vec, keep int) rowskernels.RowReduction {
+	w := rowskernels.RowReduction{Block: 64, Vec: dsl.ConstInt(vec), Contiguous: true, Outs: 1, Ins: 1, Items: dsl.ConstInt(keep), N: n, Part: part, Rows: rows, Full: dsl.ConstBool(part == 64*keep && n%part == 0)}
 	w.OutSize[0], w.XStep[0], w.OutStep[0], w.Wide = rows, n, n, true
 	return w
 }

@@ -13,7 +13,7 @@ const StageUnroll = 16
 
 // eachVec calls f with the first n vectors of a staged row that are the thread's, and their indices,
 // in a loop that takes few registers.
-func eachVec[T dsl.Float](raw []T, w Fold, l line, n int, f func(v *[MaxInFlight]float32, i int)) {
+func eachVec[T dsl.Float](raw []T, w RowReduction, l line, n int, f func(v *[MaxInFlight]float32, i int)) {
 	for i := l.lane; i < n; i += l.group {
 		var v [MaxInFlight]float32
 		loadVec(raw, w, i, &v, 0)
@@ -22,7 +22,7 @@ func eachVec[T dsl.Float](raw []T, w Fold, l line, n int, f func(v *[MaxInFlight
 }
 
 // unrolledVecs is [eachVec] of all of the thread's vectors, unrolled.
-func unrolledVecs[T dsl.Float](raw []T, w Fold, l line, f func(v *[MaxInFlight]float32, i int)) {
+func unrolledVecs[T dsl.Float](raw []T, w RowReduction, l line, f func(v *[MaxInFlight]float32, i int)) {
 	for u := 0; u < int(w.Items); u += int(w.Vec) {
 		if i := l.lane + u/int(w.Vec)*l.group; l.has(w, u) {
 			var v [MaxInFlight]float32
@@ -39,7 +39,7 @@ func unrolledVecs[T dsl.Float](raw []T, w Fold, l line, f func(v *[MaxInFlight]f
 // would wait before it stores.
 //
 //kiln:kernel
-func RowsPrefetched(t dsl.Thread, out, x, scale, shift, addend, sum []float32, w Fold, f RowFn, resident dsl.ConstInt, param float32, log bool) {
+func RowsPrefetched(t dsl.Thread, out, x, scale, shift, addend, sum []float32, w RowReduction, f RowFn, resident dsl.ConstInt, param float32, log bool) {
 	dsl.LaunchBounds(t, w.Block, resident)
 	o := rowFn[float32, float32]{f, scale, shift, log, param, addend, sum}
 	raw := dsl.SharedSlice[float32](t, w.Block*w.Items)
@@ -83,7 +83,7 @@ func RowsPrefetched(t dsl.Thread, out, x, scale, shift, addend, sum []float32, w
 
 // itemStats returns the statistics of the thread's items, and makes these relative to their own
 // location, as [rowFn.sumItems] does.
-func (o *rowFn[T, C]) itemStats(w Fold, l line, v []C) (a Acc[C]) {
+func (o *rowFn[T, C]) itemStats(w RowReduction, l line, v []C) (a Acc[C]) {
 	if o.Center {
 		a.N = dsl.Convert[C](l.items(w))
 	}
@@ -101,7 +101,7 @@ func (o *rowFn[T, C]) itemStats(w Fold, l line, v []C) (a Acc[C]) {
 //
 //kiln:kernel
 //kiln:const w.Block=64 w.Vec=4 w.Items=16 w.Full=true,false w.Group=0 w.Whole=false w.Contiguous=true resident=1
-func RowsFetched[T dsl.Float](t dsl.Thread, out, x, scale, shift, addend, sum []T, w Fold, f RowFn, resident dsl.ConstInt, param float32) {
+func RowsFetched[T dsl.Float](t dsl.Thread, out, x, scale, shift, addend, sum []T, w RowReduction, f RowFn, resident dsl.ConstInt, param float32) {
 	dsl.LaunchBounds(t, w.Block, resident)
 	f.Norm = true
 	o := rowFn[T, float32]{f, scale, shift, false, param, addend, sum}
@@ -135,7 +135,7 @@ func RowsFetched[T dsl.Float](t dsl.Thread, out, x, scale, shift, addend, sum []
 }
 
 // fetchVec starts the copy of vector i of a row to its address in raw.
-func fetchVec[T dsl.Number](x, raw []T, w Fold, l line, i int) {
+func fetchVec[T dsl.Number](x, raw []T, w RowReduction, l line, i int) {
 	vec := int(w.Vec)
 	from := l.x / vec * vec // which it is: the compiler sees what it may copy at once
 	for k := range vec {
@@ -145,7 +145,7 @@ func fetchVec[T dsl.Number](x, raw []T, w Fold, l line, i int) {
 
 // addStaged makes the thread's elements of a staged row those of the sum with the addend, and
 // stores that.
-func (o *rowFn[T, C]) addStaged(raw []T, w Fold, l line) {
+func (o *rowFn[T, C]) addStaged(raw []T, w RowReduction, l line) {
 	vec := int(w.Vec)
 	in, to := l.x/vec*vec, l.out/vec*vec
 	for i := l.lane; i < l.vectors(w); i += l.group {
@@ -160,10 +160,10 @@ func (o *rowFn[T, C]) addStaged(raw []T, w Fold, l line) {
 }
 
 // vectors is how many vectors a row of a block has, bounded for the compiler.
-func (l *line) vectors(w Fold) int { return min(l.n, int(w.Block*w.Items)) / int(w.Vec) }
+func (l *line) vectors(w RowReduction) int { return min(l.n, int(w.Block*w.Items)) / int(w.Vec) }
 
 // stagedStats returns the statistics of the thread's elements of a staged row.
-func stagedStats[T dsl.Float](o *rowFn[T, float32], raw []T, w Fold, l line) (a Acc[float32]) {
+func stagedStats[T dsl.Float](o *rowFn[T, float32], raw []T, w RowReduction, l line) (a Acc[float32]) {
 	vec := int(w.Vec)
 	eachVec(raw, w, l, l.vectors(w), func(v *[MaxInFlight]float32, _ int) {
 		a.N += float32(vec)
@@ -179,7 +179,7 @@ func stagedStats[T dsl.Float](o *rowFn[T, float32], raw []T, w Fold, l line) (a 
 // mergeEqual is [rowFn.merge] of a normalisation with Center where all threads have as many
 // elements, with one barrier: warps exchange their statistics in part, which no thread reads any
 // more. Two equal parts merge as in Chan, Golub and LeVeque.
-func mergeEqual(t dsl.Thread, w Fold, part []float32, a Acc[float32]) Acc[float32] {
+func mergeEqual(t dsl.Thread, w RowReduction, part []float32, a Acc[float32]) Acc[float32] {
 	a.N = float32(w.Items)
 	join := func(lanes int) {
 		for d := 1; d < lanes; d *= 2 {
@@ -205,7 +205,7 @@ const fetchedUnroll = 2
 
 // storeFetched stores the results of a staged row, and calls next for each vector that the thread
 // has used.
-func storeFetched[T dsl.Float](o rowFn[T, float32], out, raw []T, w Fold, l line, mean, factor float32, next func(i int)) {
+func storeFetched[T dsl.Float](o rowFn[T, float32], out, raw []T, w RowReduction, l line, mean, factor float32, next func(i int)) {
 	vec, n := int(w.Vec), l.vectors(w)
 	even := bool(w.Full) && w.Items/w.Vec%fetchedUnroll == 0
 	to := l.out / vec * vec

@@ -17,7 +17,7 @@ const mostScanned = 8
 // where it can move them at once.
 //
 //kiln:kernel
-func ScanRows[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, carry []C, w Fold, carried, vectors dsl.ConstBool, init func(C) C, op func(a, b C) C) {
+func ScanRows[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, carry []C, w RowReduction, carried, vectors dsl.ConstBool, init func(C) C, op func(a, b C) C) {
 	first, end := t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.N)
 	per := int(w.Items)
 	eachLine(t, w, func(l line, store bool) {
@@ -81,7 +81,7 @@ func ScanRows[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, carry []C
 
 // scanTile makes each of a thread's neighbours op of those up to it, and returns op of
 // what the threads of the Group before have, and of what all have.
-func scanTile[C core.Computed](t dsl.Thread, w Fold, v *[mostScanned]C, none C, op func(a, b C) C) (below, all C) {
+func scanTile[C core.Computed](t dsl.Thread, w RowReduction, v *[mostScanned]C, none C, op func(a, b C) C) (below, all C) {
 	for k := 1; k < int(w.Items); k++ {
 		v[k] = op(v[k-1], v[k])
 	}
@@ -89,7 +89,7 @@ func scanTile[C core.Computed](t dsl.Thread, w Fold, v *[mostScanned]C, none C, 
 }
 
 // neighbours returns the elements of a row from one on.
-func neighbours[T dsl.Number, C core.Computed](x []T, w Fold, base, at int, vectors dsl.ConstBool) (v [mostScanned]C) {
+func neighbours[T dsl.Number, C core.Computed](x []T, w RowReduction, base, at int, vectors dsl.ConstBool) (v [mostScanned]C) {
 	switch {
 	case bool(vectors) && w.Items == 4:
 		p := dsl.LoadVec[[4]T](x, (base+at)/4)
@@ -110,7 +110,7 @@ func neighbours[T dsl.Number, C core.Computed](x []T, w Fold, base, at int, vect
 }
 
 // storeNeighbours stores the elements of a row from one on.
-func storeNeighbours[T dsl.Number, C core.Computed](out []T, w Fold, base, at int, v [mostScanned]C, vectors dsl.ConstBool) {
+func storeNeighbours[T dsl.Number, C core.Computed](out []T, w RowReduction, base, at int, v [mostScanned]C, vectors dsl.ConstBool) {
 	switch {
 	case bool(vectors) && w.Items == 4:
 		var p [4]T
@@ -133,7 +133,7 @@ func storeNeighbours[T dsl.Number, C core.Computed](out []T, w Fold, base, at in
 
 // scanGroup returns op of what the threads of the Group have that come before, none for
 // the first, and of what all have.
-func scanGroup[C core.Computed](t dsl.Thread, w Fold, v, none C, op func(a, b C) C) (below, all C) {
+func scanGroup[C core.Computed](t dsl.Thread, w RowReduction, v, none C, op func(a, b C) C) (below, all C) {
 	if w.Group > 0 {
 		return block.ScanWarp(t, v, none, op)
 	}
@@ -143,7 +143,7 @@ func scanGroup[C core.Computed](t dsl.Thread, w Fold, v, none C, op func(a, b C)
 // ScanCols is [ScanRows] by threads across rows, each with w.Cols columns.
 //
 //kiln:kernel
-func ScanCols[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, carry []C, w Fold, carried, vectors dsl.ConstBool, init func(C) C, op func(a, b C) C) {
+func ScanCols[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, carry []C, w RowReduction, carried, vectors dsl.ConstBool, init func(C) C, op func(a, b C) C) {
 	tile := t.BlockDimX() * int(w.Cols)
 	for r := t.BlockZ(); r < w.Rows; r += t.GridDimZ() {
 		base, to := w.Row(r, 1)
@@ -162,7 +162,7 @@ func ScanCols[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, carry []C
 }
 
 // scanCols scans columns from c on, so many for each thread.
-func scanCols[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, carry []C, w Fold, carried dsl.ConstBool, r, base, to, c, cols int, init func(C) C, op func(a, b C) C) {
+func scanCols[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, carry []C, w RowReduction, carried dsl.ConstBool, r, base, to, c, cols int, init func(C) C, op func(a, b C) C) {
 	first, end := t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.N)
 	var at, put [mostScanned]int
 	var before, earlier, none [mostScanned]C // of the last rows, if there are many, and of those before
@@ -227,7 +227,7 @@ func scanCols[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, carry []C
 // of those before it.
 //
 //kiln:kernel
-func ScanParts[T dsl.Number, C core.Computed](t dsl.Thread, part []C, x []T, w Fold, init func(C) C, op func(a, b C) C) {
+func ScanParts[T dsl.Number, C core.Computed](t dsl.Thread, part []C, x []T, w RowReduction, init func(C) C, op func(a, b C) C) {
 	for r := t.Global(); r < w.Rows; r += t.GlobalSize() {
 		at, _ := w.Row(r, 0)
 		none := init(dsl.Convert[C](x[at]))

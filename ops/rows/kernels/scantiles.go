@@ -34,7 +34,7 @@ func (n *ScanTiling) group(tile int) (g, i int) {
 //
 //kiln:kernel
 //kiln:const w.Block=256 w.Items=16 w.Vec=4 w.Full=false each=1
-func ScanTiles[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, n ScanTiling, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
+func ScanTiles[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, words []uint32, w RowReduction, n ScanTiling, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
 	r, i := n.Of.DivMod(block.Ticket(t, &words[0]))
 	base, to := w.Row(r, 0)
 	none := init(dsl.Convert[C](x[base]))
@@ -84,7 +84,7 @@ func ScanTiles[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, words []
 //
 //kiln:kernel
 //kiln:const w.Block=256 w.Items=16 w.Vec=4 w.Full=true,false
-func ScanKept[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w Fold, init func(C) C, op func(a, b C) C) {
+func ScanKept[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w RowReduction, init func(C) C, op func(a, b C) C) {
 	start := t.Warp()*t.WarpSize()*int(w.Items) + t.Lane()*int(w.Vec)
 	parts, odd := dsl.Shared[[2 * maxWarps]C](t), 0 // double buffering: a warp at the next row may not overwrite this one's
 	if w.Full {
@@ -135,7 +135,7 @@ const KeptThreads = 768
 
 // scanKept scans and stores the elements of a row that the threads of a block have. What
 // warps have is in part, which no thread reads any more.
-func scanKept[T dsl.Number, C core.Computed](t dsl.Thread, out []T, w Fold, part []C, to, start int, none C, v []C, op func(a, b C) C) {
+func scanKept[T dsl.Number, C core.Computed](t dsl.Thread, out []T, w RowReduction, part []C, to, start int, none C, v []C, op func(a, b C) C) {
 	below, _ := block.ScanWarps(t, w.threads(t), part, scanInWarp(t, w, v, none, op), none, op)
 	for u := range int(w.Items) {
 		v[u] = op(below, v[u])
@@ -144,7 +144,7 @@ func scanKept[T dsl.Number, C core.Computed](t dsl.Thread, out []T, w Fold, part
 }
 
 // loadKept loads the w.Items elements of a thread from one on.
-func loadKept[T dsl.Number](t dsl.Thread, x []T, w Fold, first int, e []T) {
+func loadKept[T dsl.Number](t dsl.Thread, x []T, w RowReduction, first int, e []T) {
 	vec := int(w.Vec)
 	for q := range int(w.Items / w.Vec) {
 		at := (first + q*t.WarpSize()*vec) &^ (vec - 1) // which it is: the compiler sees what it may load at once
@@ -155,7 +155,7 @@ func loadKept[T dsl.Number](t dsl.Thread, x []T, w Fold, first int, e []T) {
 }
 
 // stageKept keeps what [loadKept] loaded. Threads have what they put there.
-func stageKept[T dsl.Number](t dsl.Thread, raw []T, w Fold, e []T) {
+func stageKept[T dsl.Number](t dsl.Thread, raw []T, w RowReduction, e []T) {
 	vec := int(w.Vec)
 	for q := range int(w.Items / w.Vec) {
 		for k := range vec {
@@ -166,7 +166,7 @@ func stageKept[T dsl.Number](t dsl.Thread, raw []T, w Fold, e []T) {
 
 // stageWhole keeps the thread's elements of a tile in raw, of which none is past the end of
 // the row, and returns op of them. So many vectors are in flight.
-func stageWhole[T dsl.Number, C core.Computed](t dsl.Thread, x, raw []T, w Fold, start int, none C, op func(a, b C) C) C {
+func stageWhole[T dsl.Number, C core.Computed](t dsl.Thread, x, raw []T, w RowReduction, start int, none C, op func(a, b C) C) C {
 	vec, all := int(w.Vec), none
 	for q := 0; q < int(w.Items)/vec; q += stageVectors {
 		e := dsl.LocalSlice[T](stageVectors * w.Vec)
@@ -194,7 +194,7 @@ const (
 )
 
 // stageTile is [stageWhole] at the end of a row, and of elements one by one.
-func stageTile[T dsl.Number, C core.Computed](t dsl.Thread, x, raw []T, w Fold, base, start int, none C, op func(a, b C) C) C {
+func stageTile[T dsl.Number, C core.Computed](t dsl.Thread, x, raw []T, w RowReduction, base, start int, none C, op func(a, b C) C) C {
 	vec := int(w.Vec)
 	all := none
 	for q := range int(w.Items) / vec {
@@ -213,7 +213,7 @@ func stageTile[T dsl.Number, C core.Computed](t dsl.Thread, x, raw []T, w Fold, 
 
 // storeScanned scans what [stageTile] kept, or [stageWhole] if whole, from what comes before the
 // warp's elements on.
-func storeScanned[T dsl.Number, C core.Computed](t dsl.Thread, out, raw []T, w Fold, to, start int, whole bool, before, none C, op func(a, b C) C) {
+func storeScanned[T dsl.Number, C core.Computed](t dsl.Thread, out, raw []T, w RowReduction, to, start int, whole bool, before, none C, op func(a, b C) C) {
 	vec := int(w.Vec)
 	for q := range int(w.Items) / vec {
 		at := start + q*t.WarpSize()*vec
@@ -245,7 +245,7 @@ func storeScanned[T dsl.Number, C core.Computed](t dsl.Thread, out, raw []T, w F
 }
 
 // loadTile loads the thread's elements of a tile; those past the end of the row are none.
-func loadTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, base, start int, none C, v []C) {
+func loadTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w RowReduction, base, start int, none C, v []C) {
 	vec := int(w.Vec)
 	for q := range int(w.Items) / vec {
 		at := start + q*t.WarpSize()*vec
@@ -267,7 +267,7 @@ func loadTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, base, 
 }
 
 // storeTile stores the thread's elements of a tile.
-func storeTile[T dsl.Number, C core.Computed](t dsl.Thread, out []T, w Fold, to, start int, v []C) {
+func storeTile[T dsl.Number, C core.Computed](t dsl.Thread, out []T, w RowReduction, to, start int, v []C) {
 	vec := int(w.Vec)
 	for q := range int(w.Items) / vec {
 		at := start + q*t.WarpSize()*vec
@@ -284,7 +284,7 @@ func storeTile[T dsl.Number, C core.Computed](t dsl.Thread, out []T, w Fold, to,
 }
 
 // scanInWarp scans the elements of a warp, and returns their total.
-func scanInWarp[C core.Computed](t dsl.Thread, w Fold, v []C, none C, op func(a, b C) C) (before C) {
+func scanInWarp[C core.Computed](t dsl.Thread, w RowReduction, v []C, none C, op func(a, b C) C) (before C) {
 	vec := int(w.Vec)
 	before = none
 	for q := range int(w.Items) / vec {

@@ -20,7 +20,7 @@ type strip struct {
 }
 
 // strip returns the tile of a ticket: after one of some columns come the next strip's.
-func (w *Fold) strip(ticket int, n *ScanTiling) (s strip) {
+func (w *RowReduction) strip(ticket int, n *ScanTiling) (s strip) {
 	i, k := n.Strips.DivMod(ticket)
 	r, tile := n.Of.DivMod(i)
 	s.tile, s.line, s.first = tile, r*int(n.Strips.By)+k, k*int(w.Cols)
@@ -33,7 +33,7 @@ func (w *Fold) strip(ticket int, n *ScanTiling) (s strip) {
 }
 
 // stripRows is how many rows a tile has.
-func (w *Fold) stripRows() int { return int(w.Block*w.Items*w.Vec) / int(w.Cols) }
+func (w *RowReduction) stripRows() int { return int(w.Block*w.Items*w.Vec) / int(w.Cols) }
 
 // column is what a thread has of a tile: some rows of w.InFlight neighbouring columns.
 type column struct {
@@ -44,7 +44,7 @@ type column struct {
 	lane  int // which of the threads that have these rows
 }
 
-func (w *Fold) inStrip(t dsl.Thread) column {
+func (w *RowReduction) inStrip(t dsl.Thread) column {
 	lanes := int(w.Cols / w.InFlight)
 	return column{t.ThreadX() % lanes * int(w.InFlight), t.ThreadX() / lanes, int(w.Block) / lanes, int(w.Items * w.Vec / w.InFlight), t.ThreadX() % lanes}
 }
@@ -58,14 +58,14 @@ func (c *column) of(s *strip) int {
 }
 
 // whole reports whether all of the tile is there.
-func (s *strip) whole(w *Fold) bool { return s.rows == w.stripRows() && s.cols == int(w.Cols) }
+func (s *strip) whole(w *RowReduction) bool { return s.rows == w.stripRows() && s.cols == int(w.Cols) }
 
 // stripLoads is how many vectors of a tile a thread has in flight.
 const stripLoads = 8
 
 // stageStrip stages the tile in raw, row by row. Several vectors are in flight. Rows that
 // are not there are the last one.
-func stageStrip[T dsl.Number](t dsl.Thread, x, raw []T, w Fold, s *strip) {
+func stageStrip[T dsl.Number](t dsl.Thread, x, raw []T, w RowReduction, s *strip) {
 	cols, vec, keep := int(w.Cols), int(w.Vec), int(w.Items)
 	if s.cols < cols {
 		for i := t.ThreadX(); i < s.rows*cols; i += int(w.Block) {
@@ -98,7 +98,7 @@ func stageStrip[T dsl.Number](t dsl.Thread, x, raw []T, w Fold, s *strip) {
 //
 //kiln:kernel
 //kiln:const w.Block=256 w.Cols=32 w.Vec=4 w.Items=2 w.InFlight=1,2 each=1
-func ScanStrips[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, n ScanTiling, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
+func ScanStrips[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, words []uint32, w RowReduction, n ScanTiling, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
 	dsl.LaunchBounds(t, w.Block, stripBlocks)
 	cols := int(w.Cols)
 	s, c := w.strip(block.Ticket(t, &words[0]), &n), w.inStrip(t)
@@ -165,13 +165,13 @@ const rowsAtOnce = 4
 
 // inRaw returns where the first row of the thread is in what is kept of the tile, and how far
 // the next one is, in what loadColumns counts.
-func (c *column) inRaw(w *Fold) (at, step int) {
+func (c *column) inRaw(w *RowReduction) (at, step int) {
 	step = int(w.Cols / w.InFlight)
 	return c.part*c.per*step + c.lane, step
 }
 
 // ofPart is op of what the thread has of a tile.
-func ofPart[T dsl.Number, C core.Computed](raw []T, w *Fold, s *strip, c *column, none neighbouring[C], op func(a, b C) C) (all neighbouring[C]) {
+func ofPart[T dsl.Number, C core.Computed](raw []T, w *RowReduction, s *strip, c *column, none neighbouring[C], op func(a, b C) C) (all neighbouring[C]) {
 	at, step := c.inRaw(w)
 	all = none
 	if !s.whole(w) {
@@ -203,7 +203,7 @@ func loadRows[T dsl.Number, C core.Computed](raw []T, at, step int, inFlight dsl
 }
 
 // storePart stores the scan of what the thread has of a tile, from what comes before on.
-func storePart[T dsl.Number, C core.Computed](out, raw []T, w *Fold, s *strip, c *column, below, none neighbouring[C], op func(a, b C) C) {
+func storePart[T dsl.Number, C core.Computed](out, raw []T, w *RowReduction, s *strip, c *column, below, none neighbouring[C], op func(a, b C) C) {
 	at, step := c.inRaw(w)
 	to, down := (s.out+c.part*c.per*w.OutIn+c.col)/int(w.InFlight), w.OutIn/int(w.InFlight)
 	own := none // of the thread's rows so far
@@ -236,7 +236,7 @@ func storePart[T dsl.Number, C core.Computed](out, raw []T, w *Fold, s *strip, c
 
 // belowPart returns op of the totals of the parts of the thread's columns before its own, and of
 // all of them, given the total of the thread's.
-func belowPart[C core.Computed](t dsl.Thread, parts []C, w *Fold, c *column, v, none neighbouring[C], op func(a, b C) C) (below, all neighbouring[C]) {
+func belowPart[C core.Computed](t dsl.Thread, parts []C, w *RowReduction, c *column, v, none neighbouring[C], op func(a, b C) C) (below, all neighbouring[C]) {
 	cols := int(w.Cols)
 	below, all = none, none
 	for k := range int(w.InFlight) {
@@ -256,7 +256,7 @@ func belowPart[C core.Computed](t dsl.Thread, parts []C, w *Fold, c *column, v, 
 
 // totalColumns returns op of the published totals of n tiles, or groups of them, from one on, in the thread's
 // columns. The threads of a column share the work.
-func totalColumns[C core.Computed](t dsl.Thread, parts []C, status *block.Status, w *Fold, c *column, from, n int, none neighbouring[C], op func(a, b C) C, unpack func(uint64) C) neighbouring[C] {
+func totalColumns[C core.Computed](t dsl.Thread, parts []C, status *block.Status, w *RowReduction, c *column, from, n int, none neighbouring[C], op func(a, b C) C, unpack func(uint64) C) neighbouring[C] {
 	v := none
 	for m := c.part; m < n; m += c.parts {
 		var total [2]uint64

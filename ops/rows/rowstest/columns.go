@@ -24,14 +24,14 @@ func LongColumns(t *testing.T, b *opstest.Bench) {
 				to, rows := opstest.Along(shape, dims)
 				out := b.Result(t, r.Result(d), layout.Contiguous(to))
 				require.NoError(t, r.Run(b.Stream, out.View, x.View, dims))
-				checkFolded(t, b, r, References[name], out, x, rows)
+				checkReduced(t, b, r, References[name], out, x, rows)
 			}, "%s/%v", name, d)
 		}
 		for _, op := range rowOps {
 			b.Part(t, func(t *testing.T, b *opstest.Bench) {
 				x, out := draw(t, b, d), b.Result(t, d, layout.Contiguous(shape))
 				require.NoError(t, op.run(b, out.View, x.View, [2]ops.View{}, 0))
-				rowsAre(t, b, op, out, x, [2]*opstest.Value{}, opstest.Fold{Shape: shape, Dims: dims})
+				rowsAre(t, b, op, out, x, [2]*opstest.Value{}, opstest.ReductionCase{Shape: shape, Dims: dims})
 			}, "%s/%v", op.name, d)
 		}
 	}

@@ -14,10 +14,10 @@ import (
 	rowsops "github.com/gokiln/kiln/ops/rows"
 )
 
-// folded is what a reduction gives for elements that are floating-point numbers, and how
+// reference is what a reduction gives for elements that are floating-point numbers, and how
 // large its intermediate sums are, of which the error may be some ulps; and for those
 // that are integers. For reductions without int, integers are numbers like others.
-type folded struct {
+type reference struct {
 	float func(x []float64) (want, size float64)
 	int   func(x []int64) int64
 	ulps  float64
@@ -91,7 +91,7 @@ func larger(a, b float64) bool { return a > b }
 func less(a, b float64) bool   { return a < b }
 
 // References is what reductions give, by their names.
-var References = map[string]folded{
+var References = map[string]reference{
 	"sum":    {sumOf, over(0, func(a, x int64) int64 { return a + x }), 24},
 	"prod":   {summed(over(1, func(a, x float64) float64 { return a * x })), over(1, func(a, x int64) int64 { return a * x }), 40000},
 	"max":    {summed(func(x []float64) float64 { return x[best(x, larger)] }), func(x []int64) int64 { return slices.Max(x) }, 0},
@@ -117,16 +117,16 @@ var References = map[string]folded{
 	"log_sum_exp": {summed(logSumOf), nil, 16},
 }
 
-// folds are small ones, and then those that are divided among blocks, threads across
+// smallReductions are small ones, and then those that are divided among blocks, threads across
 // rows, and dimensions that cannot be joined.
-var folds = []opstest.Fold{
+var smallReductions = []opstest.ReductionCase{
 	{Shape: layout.Shape{}, Dims: nil}, {Shape: layout.Shape{}, Dims: []int{}}, {Shape: layout.Shape{1}, Dims: []int{0}}, {Shape: layout.Shape{7}, Dims: []int{-1}}, {Shape: layout.Shape{33, 5}, Dims: []int{1}},
 	{Shape: layout.Shape{33, 5}, Dims: []int{0}}, {Shape: layout.Shape{2, 3, 4}, Dims: []int{0, 2}}, {Shape: layout.Shape{2, 3, 4}, Dims: []int{1}}, {Shape: layout.Shape{5, 70}, Dims: nil},
 	{Shape: layout.Shape{3, 300}, Dims: []int{1}}, {Shape: layout.Shape{300, 40}, Dims: []int{0}}, {Shape: layout.Shape{0, 4}, Dims: []int{1}}, {Shape: layout.Shape{3, 5, 100}, Dims: []int{2, 0}},
 	{Shape: layout.Shape{2, 9, 3, 33}, Dims: []int{0, 2}}, {Shape: layout.Shape{2, 9, 3, 33}, Dims: []int{1, 3}}, {Shape: layout.Shape{1001}, Dims: []int{0}},
 }
 
-var largeFolds = []opstest.Fold{
+var largeReductions = []opstest.ReductionCase{
 	{Shape: layout.Shape{70001}, Dims: []int{0}}, {Shape: layout.Shape{3, 40000}, Dims: []int{1}}, {Shape: layout.Shape{9001, 17}, Dims: []int{0}}, {Shape: layout.Shape{33, 20, 130}, Dims: []int{0, 2}},
 	{Shape: layout.Shape{5, 3000, 3}, Dims: []int{1}}, {Shape: layout.Shape{300, 257}, Dims: []int{1}}, {Shape: layout.Shape{257, 300}, Dims: []int{0}},
 }
@@ -147,13 +147,13 @@ func Reduce(t *testing.T, b *opstest.Bench) {
 			}
 			if b.Has(d) {
 				b.Part(t, func(t *testing.T, b *opstest.Bench) {
-					CheckReduction(t, b, r, ref, d, folds[b.Rand.IntN(len(folds))], b.Kind())
-					CheckReduction(t, b, r, ref, d, largeFolds[b.Rand.IntN(len(largeFolds))], b.Kind())
+					CheckReduction(t, b, r, ref, d, smallReductions[b.Rand.IntN(len(smallReductions))], b.Kind())
+					CheckReduction(t, b, r, ref, d, largeReductions[b.Rand.IntN(len(largeReductions))], b.Kind())
 				}, "%s/%v", form, d)
 			}
 		}
 	}
-	for _, f := range append(slices.Clone(folds), largeFolds...) {
+	for _, f := range append(slices.Clone(smallReductions), largeReductions...) {
 		b.Part(t, func(t *testing.T, b *opstest.Bench) {
 			for k := range opstest.Kinds {
 				if f.Shape.Count() < 5000 {
@@ -163,9 +163,9 @@ func Reduce(t *testing.T, b *opstest.Bench) {
 			CheckReduction(t, b, rowsops.ArgMax, References["argmax"], dtype.F32, f, b.Kind())
 		}, "Layouts/%v", f)
 	}
-	b.Part(t, func(t *testing.T, b *opstest.Bench) { specialFolds(t, b) }, "Special")
-	b.Part(t, func(t *testing.T, b *opstest.Bench) { emptyFolds(t, b) }, "Empty")
-	b.Part(t, func(t *testing.T, b *opstest.Bench) { foldCases(t, b) }, "Cases")
+	b.Part(t, func(t *testing.T, b *opstest.Bench) { specialReductions(t, b) }, "Special")
+	b.Part(t, func(t *testing.T, b *opstest.Bench) { emptyReductions(t, b) }, "Empty")
+	b.Part(t, func(t *testing.T, b *opstest.Bench) { reductionCases(t, b) }, "Cases")
 }
 
 // wide reports whether a reduction gives I64 of integers.
@@ -180,7 +180,7 @@ func positive(b *opstest.Bench, d dtype.DType) dtype.Scalar {
 }
 
 // CheckReduction tests a reduction of an operand in one of the kinds of layouts.
-func CheckReduction(t *testing.T, b *opstest.Bench, r *rowsops.Reduction, ref folded, d dtype.DType, f opstest.Fold, kind int) {
+func CheckReduction(t *testing.T, b *opstest.Bench, r *rowsops.Reduction, ref reference, d dtype.DType, f opstest.ReductionCase, kind int) {
 	t.Helper()
 	draw := b.Moderate
 	if r.Name() == "prod" {
@@ -190,11 +190,11 @@ func CheckReduction(t *testing.T, b *opstest.Bench, r *rowsops.Reduction, ref fo
 	shape, rows := opstest.Along(f.Shape, f.Dims)
 	out := b.Result(t, r.Result(d), opstest.LayoutOf(t, opstest.Kinds[kind%4], shape))
 	require.NoError(t, r.Run(b.Stream, out.View, x.View, f.Dims))
-	checkFolded(t, b, r, ref, out, x, rows)
+	checkReduced(t, b, r, ref, out, x, rows)
 }
 
-// checkFolded compares the result of a reduction.
-func checkFolded(t *testing.T, b *opstest.Bench, r *rowsops.Reduction, ref folded, out, x *opstest.Value, rows [][]int) {
+// checkReduced compares the result of a reduction.
+func checkReduced(t *testing.T, b *opstest.Bench, r *rowsops.Reduction, ref reference, out, x *opstest.Value, rows [][]int) {
 	t.Helper()
 	for i, got := range b.Read(t, out) {
 		row := make([]dtype.Scalar, len(rows[i]))
@@ -210,7 +210,7 @@ func checkFolded(t *testing.T, b *opstest.Bench, r *rowsops.Reduction, ref folde
 }
 
 // of returns what is wanted, and how far from it a result may be.
-func (f folded) of(out dtype.DType, row []dtype.Scalar) (dtype.Scalar, float64) {
+func (f reference) of(out dtype.DType, row []dtype.Scalar) (dtype.Scalar, float64) {
 	if row[0].DType().IsInt() && f.int != nil {
 		words := make([]int64, len(row))
 		for i := range row {
@@ -234,8 +234,8 @@ func (f folded) of(out dtype.DType, row []dtype.Scalar) (dtype.Scalar, float64) 
 	return s, slack
 }
 
-// specialFolds tests NaN, infinities, ties and numbers that are far from 0.
-func specialFolds(t *testing.T, b *opstest.Bench) {
+// specialReductions tests NaN, infinities, ties and numbers that are far from 0.
+func specialReductions(t *testing.T, b *opstest.Bench) {
 	inf, nan := math.Inf(1), math.NaN()
 	for _, x := range [][]float64{
 		{nan}, {1, nan, 3, nan, 2}, {2, 3, 3, 1, 3}, {-inf, -inf, -inf}, {inf, 1, inf}, {-inf, 5, -inf}, {inf, -inf}, {0, math.Copysign(0, -1)}, {3, 3, 3, 3},
@@ -250,7 +250,7 @@ func specialFolds(t *testing.T, b *opstest.Bench) {
 			r := Reduction(t, b, name)
 			out := b.Result(t, r.Result(dtype.F32), layout.Contiguous(layout.Shape{}))
 			require.NoError(t, r.Run(b.Stream, out.View, v.View, []int{0}))
-			checkFolded(t, b, r, References[name], out, v, [][]int{all})
+			checkReduced(t, b, r, References[name], out, v, [][]int{all})
 		}
 	}
 	// The variance of numbers far from 0 is not lost: that of n neighbours from m on is
@@ -280,8 +280,8 @@ func Reduction(t *testing.T, b *opstest.Bench, name string) *rowsops.Reduction {
 	return nil
 }
 
-// emptyFolds tests reductions of no elements, and what is wrong.
-func emptyFolds(t *testing.T, b *opstest.Bench) {
+// emptyReductions tests reductions of no elements, and what is wrong.
+func emptyReductions(t *testing.T, b *opstest.Bench) {
 	x := b.Value(t, dtype.F32, layout.Contiguous(layout.Shape{3, 0}), nil)
 	out := b.Result(t, dtype.F32, layout.Contiguous(layout.Shape{3}))
 	for name, want := range map[string]float64{"sum": 0, "prod": 1, "mean": math.NaN(), "var": math.NaN(), "norm": 0, "log_sum_exp": math.Inf(-1)} {
@@ -310,8 +310,8 @@ func emptyFolds(t *testing.T, b *opstest.Bench) {
 	require.True(t, math.IsNaN(b.Read(t, out)[0].Float()), "variance of one element")
 }
 
-// foldCases are those that tensor libraries are compared by.
-func foldCases(t *testing.T, b *opstest.Bench) {
+// reductionCases are those that tensor libraries are compared by.
+func reductionCases(t *testing.T, b *opstest.Bench) {
 	cube := b.Cycle(t, dtype.F32, layout.Shape{2, 2, 3}, 3, 1, 4, 1, 5, 9, 2, 1, 7, 8, 2, 8)
 	square := b.Cycle(t, dtype.F32, layout.Shape{4, 4}, 0.2035, 1.2959, 1.8101, -0.4644, 1.5027, -0.3270, 0.5905, 0.6538, -1.5745, 1.3330, -0.5596, -0.6548, 0.1264, -0.5080, 1.6420, 0.1992)
 	logs := b.Cycle(t, dtype.F32, layout.Shape{2, 2, 3}, 1, 2, 3, 4, 5, 6, -1000, -999, -1001, 1000, 999, 1001)

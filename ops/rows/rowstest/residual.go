@@ -30,14 +30,14 @@ var residualNorms = []residualNorm{
 
 // residuals tests norms of sums: both results have the bits of an addition and a norm.
 func residuals(t *testing.T, b *opstest.Bench) {
-	long := opstest.Fold{Shape: layout.Shape{1, 140001}, Dims: []int{1}}
+	long := opstest.ReductionCase{Shape: layout.Shape{1, 140001}, Dims: []int{1}}
 	many := 2
 	if info := b.Device.Info(); info.SharedPerBlock > 64<<10 && info.Cooperative {
 		many = 2*info.Units + 1
 	}
 	for _, op := range residualNorms {
 		name := op.norm.name + "_residual"
-		for _, f := range append([]opstest.Fold{long}, rowShapes...) {
+		for _, f := range append([]opstest.ReductionCase{long}, rowShapes...) {
 			b.Part(t, func(t *testing.T, b *opstest.Bench) {
 				checkResidual(t, b, op, dtype.F32, f, b.Rand.IntN(3), op.norm.weights)
 				if d := dtype.Floats()[b.Rand.IntN(len(dtype.Floats()))]; b.Has(d) {
@@ -47,13 +47,13 @@ func residuals(t *testing.T, b *opstest.Bench) {
 		}
 		b.Part(t, func(t *testing.T, b *opstest.Bench) {
 			for _, n := range []int{1500, 2048, 4096, 20000} {
-				checkResidual(t, b, op, dtype.BF16, opstest.Fold{Shape: layout.Shape{3, n}, Dims: []int{1}}, 0, op.norm.weights)
+				checkResidual(t, b, op, dtype.BF16, opstest.ReductionCase{Shape: layout.Shape{3, n}, Dims: []int{1}}, 0, op.norm.weights)
 			}
 		}, "%s/Halves", name)
 		b.Part(t, func(t *testing.T, b *opstest.Bench) {
 			for _, n := range []int{8200, 8203} {
 				for _, d := range []dtype.DType{dtype.F32, dtype.BF16} {
-					checkResidual(t, b, op, d, opstest.Fold{Shape: layout.Shape{many, n}, Dims: []int{1}}, 0, op.norm.weights)
+					checkResidual(t, b, op, d, opstest.ReductionCase{Shape: layout.Shape{many, n}, Dims: []int{1}}, 0, op.norm.weights)
 				}
 			}
 		}, "%s/Many", name)
@@ -62,7 +62,7 @@ func residuals(t *testing.T, b *opstest.Bench) {
 }
 
 // checkResidual compares a norm of a sum with an addition and a norm.
-func checkResidual(t *testing.T, b *opstest.Bench, op residualNorm, d dtype.DType, f opstest.Fold, kind, weights int) {
+func checkResidual(t *testing.T, b *opstest.Bench, op residualNorm, d dtype.DType, f opstest.ReductionCase, kind, weights int) {
 	t.Helper()
 	of := func(kind int) layout.Layout {
 		return opstest.LayoutOf(t, opstest.Kinds[kind%len(opstest.Kinds)], f.Shape)

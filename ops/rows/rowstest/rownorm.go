@@ -64,7 +64,7 @@ func eachOf(x []float64, f func(i int, v float64) float64) []float64 {
 	return out
 }
 
-var rowShapes = []opstest.Fold{
+var rowShapes = []opstest.ReductionCase{
 	{Shape: layout.Shape{1}, Dims: []int{0}}, {Shape: layout.Shape{7}, Dims: []int{0}}, {Shape: layout.Shape{33, 5}, Dims: []int{1}}, {Shape: layout.Shape{33, 40}, Dims: []int{0}}, {Shape: layout.Shape{3, 64}, Dims: []int{-1}},
 	{Shape: layout.Shape{2, 3, 256}, Dims: []int{2}}, {Shape: layout.Shape{4, 300}, Dims: []int{1}}, {Shape: layout.Shape{2, 5, 30}, Dims: []int{1}}, {Shape: layout.Shape{3, 0}, Dims: []int{1}}, {Shape: layout.Shape{0, 3}, Dims: []int{1}},
 	{Shape: layout.Shape{3, 1000}, Dims: []int{1}}, {Shape: layout.Shape{2, 4096}, Dims: []int{1}}, {Shape: layout.Shape{2, 9000}, Dims: []int{1}}, {Shape: layout.Shape{1, 16384}, Dims: []int{1}}, {Shape: layout.Shape{1, 40000}, Dims: []int{1}},
@@ -82,11 +82,11 @@ func RowNorm(t *testing.T, b *opstest.Bench) {
 			}, "%s/%v", op.name, f)
 		}
 		b.Part(t, func(t *testing.T, b *opstest.Bench) {
-			checkRow(t, b, op, dtype.F32, opstest.Fold{Shape: layout.Shape{1, 140001}, Dims: []int{1}}, 0, op.weights)
+			checkRow(t, b, op, dtype.F32, opstest.ReductionCase{Shape: layout.Shape{1, 140001}, Dims: []int{1}}, 0, op.weights)
 		}, "%s/Long", op.name)
 		b.Part(t, func(t *testing.T, b *opstest.Bench) {
 			for _, n := range []int{1500, 2048, 4096, 20000} {
-				checkRow(t, b, op, dtype.BF16, opstest.Fold{Shape: layout.Shape{3, n}, Dims: []int{1}}, 0, op.weights)
+				checkRow(t, b, op, dtype.BF16, opstest.ReductionCase{Shape: layout.Shape{3, n}, Dims: []int{1}}, 0, op.weights)
 			}
 		}, "%s/Halves", op.name)
 		b.Part(t, func(t *testing.T, b *opstest.Bench) { manyRows(t, b, op) }, "%s/Many", op.name)
@@ -94,7 +94,7 @@ func RowNorm(t *testing.T, b *opstest.Bench) {
 	residuals(t, b)
 	for _, op := range rowOps[:2] {
 		b.Part(t, func(t *testing.T, b *opstest.Bench) {
-			for _, f := range []opstest.Fold{{Shape: layout.Shape{100, 40}, Dims: []int{0}}, {Shape: layout.Shape{2, 201, 48}, Dims: []int{1}}, {Shape: layout.Shape{1500, 17}, Dims: []int{0}}} {
+			for _, f := range []opstest.ReductionCase{{Shape: layout.Shape{100, 40}, Dims: []int{0}}, {Shape: layout.Shape{2, 201, 48}, Dims: []int{1}}, {Shape: layout.Shape{1500, 17}, Dims: []int{0}}} {
 				for _, d := range []dtype.DType{dtype.F32, dtype.BF16} {
 					x := b.Value(t, d, opstest.LayoutOf(t, "dense", f.Shape), func() dtype.Scalar { return dtype.FromFloat(d, b.Rand.Float64()*8-3) })
 					out := b.Result(t, d, opstest.LayoutOf(t, "dense", f.Shape))
@@ -110,7 +110,7 @@ func RowNorm(t *testing.T, b *opstest.Bench) {
 
 // checkRow tests an operation with so many weights, of an operand in one of the kinds of
 // layouts.
-func checkRow(t *testing.T, b *opstest.Bench, op rowOp, d dtype.DType, f opstest.Fold, kind, weights int) {
+func checkRow(t *testing.T, b *opstest.Bench, op rowOp, d dtype.DType, f opstest.ReductionCase, kind, weights int) {
 	t.Helper()
 	x := b.Value(t, d, opstest.LayoutOf(t, opstest.Kinds[kind%len(opstest.Kinds)], f.Shape), func() dtype.Scalar { return dtype.FromFloat(d, b.Rand.Float64()*8-3) })
 	dim, err := layout.Dim(f.Dims[0], len(f.Shape))
@@ -127,7 +127,7 @@ func checkRow(t *testing.T, b *opstest.Bench, op rowOp, d dtype.DType, f opstest
 }
 
 // rowsAre compares the result of an operation.
-func rowsAre(t *testing.T, b *opstest.Bench, op rowOp, out, x *opstest.Value, w [2]*opstest.Value, f opstest.Fold) {
+func rowsAre(t *testing.T, b *opstest.Bench, op rowOp, out, x *opstest.Value, w [2]*opstest.Value, f opstest.ReductionCase) {
 	t.Helper()
 	got := b.Read(t, out)
 	at := func(k int, none float64) func(int) float64 {
@@ -242,7 +242,7 @@ func rowCases(t *testing.T, b *opstest.Bench) {
 	huge := b.Value(t, dtype.F32, layout.Contiguous(layout.Shape{4, 6912}), func() dtype.Scalar { return dtype.FromFloat(dtype.F32, (b.Rand.Float64()*2-1)*7e9) })
 	out := b.Result(t, dtype.F32, layout.Contiguous(huge.Layout.Shape()))
 	require.NoError(t, rows.RMSNorm(b.Stream, out.View, huge.View, ops.View{}, 1, 1e-5), "case 92")
-	rowsAre(t, b, rowOps[2], out, huge, [2]*opstest.Value{}, opstest.Fold{Shape: huge.Layout.Shape(), Dims: []int{1}})
+	rowsAre(t, b, rowOps[2], out, huge, [2]*opstest.Value{}, opstest.ReductionCase{Shape: huge.Layout.Shape(), Dims: []int{1}})
 }
 
 // manyRows are rows that persistent blocks stage in shared memory, where that is large enough.
@@ -251,7 +251,7 @@ func manyRows(t *testing.T, b *opstest.Bench, op rowOp) {
 	if info := b.Device.Info(); info.SharedPerBlock > 64<<10 && info.Cooperative {
 		rows = 2*info.Units + 1
 	}
-	checkRow(t, b, op, dtype.F32, opstest.Fold{Shape: layout.Shape{rows, 8200}, Dims: []int{1}}, 0, op.weights)
-	checkRow(t, b, op, dtype.F32, opstest.Fold{Shape: layout.Shape{rows, 8203}, Dims: []int{1}}, 0, 0)
-	checkRow(t, b, op, dtype.BF16, opstest.Fold{Shape: layout.Shape{rows, 8200}, Dims: []int{1}}, 0, op.weights)
+	checkRow(t, b, op, dtype.F32, opstest.ReductionCase{Shape: layout.Shape{rows, 8200}, Dims: []int{1}}, 0, op.weights)
+	checkRow(t, b, op, dtype.F32, opstest.ReductionCase{Shape: layout.Shape{rows, 8203}, Dims: []int{1}}, 0, 0)
+	checkRow(t, b, op, dtype.BF16, opstest.ReductionCase{Shape: layout.Shape{rows, 8200}, Dims: []int{1}}, 0, op.weights)
 }

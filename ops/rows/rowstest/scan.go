@@ -32,14 +32,14 @@ var Scans = map[string]scanned{
 	"logcumsumexp": {float: elementwisetest.LogAddExp, ulps: 8},
 }
 
-var scanShapes = []opstest.Fold{
+var scanShapes = []opstest.ReductionCase{
 	{Shape: layout.Shape{1}, Dims: []int{0}}, {Shape: layout.Shape{7}, Dims: []int{0}}, {Shape: layout.Shape{33, 5}, Dims: []int{1}}, {Shape: layout.Shape{33, 5}, Dims: []int{0}}, {Shape: layout.Shape{3, 300}, Dims: []int{1}},
 	{Shape: layout.Shape{300, 40}, Dims: []int{0}}, {Shape: layout.Shape{2, 30, 5}, Dims: []int{1}}, {Shape: layout.Shape{3, 0}, Dims: []int{1}}, {Shape: layout.Shape{5, 1, 3}, Dims: []int{1}},
 	{Shape: layout.Shape{2, 20001}, Dims: []int{1}}, {Shape: layout.Shape{9001, 17}, Dims: []int{0}}, {Shape: layout.Shape{70, 257}, Dims: []int{-1}}, {Shape: layout.Shape{33001}, Dims: []int{0}},
 }
 
 // scanColumns go down columns that are contiguous, more of them than blocks have at once.
-var scanColumns = []opstest.Fold{{Shape: layout.Shape{1100, 40}, Dims: []int{0}}, {Shape: layout.Shape{2, 601, 50}, Dims: []int{1}}, {Shape: layout.Shape{3000, 16}, Dims: []int{0}}, {Shape: layout.Shape{512, 80}, Dims: []int{0}}}
+var scanColumns = []opstest.ReductionCase{{Shape: layout.Shape{1100, 40}, Dims: []int{0}}, {Shape: layout.Shape{2, 601, 50}, Dims: []int{1}}, {Shape: layout.Shape{3000, 16}, Dims: []int{0}}, {Shape: layout.Shape{512, 80}, Dims: []int{0}}}
 
 // Scan tests scans.
 func Scan(t *testing.T, b *opstest.Bench) {
@@ -69,8 +69,8 @@ func Scan(t *testing.T, b *opstest.Bench) {
 				}
 			}
 			if c.Takes(dtype.BF16) { // halves, of which threads have two columns, and blocks several rows
-				CheckScan(t, b, c, Scans[c.Name()], dtype.BF16, opstest.Fold{Shape: layout.Shape{700, 72}, Dims: []int{0}}, "dense", "dense")
-				CheckScan(t, b, c, Scans[c.Name()], dtype.BF16, opstest.Fold{Shape: layout.Shape{150, 512}, Dims: []int{1}}, "dense", "dense")
+				CheckScan(t, b, c, Scans[c.Name()], dtype.BF16, opstest.ReductionCase{Shape: layout.Shape{700, 72}, Dims: []int{0}}, "dense", "dense")
+				CheckScan(t, b, c, Scans[c.Name()], dtype.BF16, opstest.ReductionCase{Shape: layout.Shape{150, 512}, Dims: []int{1}}, "dense", "dense")
 			}
 			CheckScan(t, b, c, Scans[c.Name()], dtype.F32, scanColumns[1], "narrowed", "dense")
 			CheckScan(t, b, c, Scans[c.Name()], dtype.F32, scanColumns[3], "dense", "narrowed")
@@ -96,13 +96,13 @@ func Scan(t *testing.T, b *opstest.Bench) {
 }
 
 // scan tests a scan of an operand in one of the kinds of layouts.
-func scan(t *testing.T, b *opstest.Bench, c *rows.Scan, ref scanned, d dtype.DType, f opstest.Fold, kind int) {
+func scan(t *testing.T, b *opstest.Bench, c *rows.Scan, ref scanned, d dtype.DType, f opstest.ReductionCase, kind int) {
 	t.Helper()
 	CheckScan(t, b, c, ref, d, f, opstest.Kinds[kind%len(opstest.Kinds)], opstest.Kinds[(kind+1)%4])
 }
 
 // CheckScan tests a scan of an operand of one layout, to a result of another.
-func CheckScan(t *testing.T, b *opstest.Bench, c *rows.Scan, ref scanned, d dtype.DType, f opstest.Fold, from, to string) {
+func CheckScan(t *testing.T, b *opstest.Bench, c *rows.Scan, ref scanned, d dtype.DType, f opstest.ReductionCase, from, to string) {
 	t.Helper()
 	draw := b.Moderate
 	if c.Name() == "cumprod" {

@@ -114,7 +114,7 @@ func ScatterChunks(t dsl.Thread, sorted, from, masks, keys []uint32, chunk dsl.C
 	}
 }
 
-// Runs says where the elements of a [ScatterFold] are. The walk of the kernel has what
+// Runs says where the elements of a [ScatterReduce] are. The walk of the kernel has what
 // has the same index, in out and in src.
 type Runs struct {
 	Chunk dsl.ConstInt  // size of the parts that are sorted, 0 if all are
@@ -163,14 +163,14 @@ func (r *Runs) next(parts, key uint64, get func(p int) uint64) (at, end int) {
 	return at, end
 }
 
-// ScatterFold combines, by f, what is at each position with the elements of src that go
+// ScatterReduce combines, by f, what is at each position with the elements of src that go
 // there, in the order of their numbers. Threads in X have what has the same index, those
 // in Y and the blocks in Y keys. With several lines the second walk has these, in out and
 // in src.
 //
 //kiln:kernel
 //kiln:const r.Chunk=0,256 r.Lines=false r.Vec=1,4 r.Each=1,2
-func ScatterFold[T, C dsl.Number, K sortkernels.Key](t dsl.Thread, out, src []T, keys []K, from, masks []uint32, w, lines core.Walk, r Runs, f, div func(a, b C) C) {
+func ScatterReduce[T, C dsl.Number, K sortkernels.Key](t dsl.Thread, out, src []T, keys []K, from, masks []uint32, w, lines core.Walk, r Runs, f, div func(a, b C) C) {
 	var none K
 	none = ^none
 	for p := t.BlockY()*t.BlockDimY() + t.ThreadY(); p < r.N; p += t.GridDimY() * t.BlockDimY() {
@@ -202,7 +202,7 @@ func ScatterFold[T, C dsl.Number, K sortkernels.Key](t dsl.Thread, out, src []T,
 			at = lines.At(line)
 		}
 		to, of := at[0]+i*r.Step[0], at[1]-line*r.Line*r.Step[1]
-		foldRun(t, out, src, &w, &r, to, of, func(each func(at int)) {
+		reduceRun(t, out, src, &w, &r, to, of, func(each func(at int)) {
 			each(int(first) * r.Step[1])
 			if next == key || after != 0 {
 				r.each(p, uint64(key), after, func(q int) uint64 { return uint64(keys[q]) }, func(q int) { each(int(from[q]) * r.Step[1]) })
@@ -211,12 +211,12 @@ func ScatterFold[T, C dsl.Number, K sortkernels.Key](t dsl.Thread, out, src []T,
 	}
 }
 
-// most is how many elements of a vector a thread of a fold moves at once.
+// most is how many elements of a vector a thread of a reduction moves at once.
 const most = 8
 
-// foldRun combines the elements of a position for all that has its index, which begins at
+// reduceRun combines the elements of a position for all that has its index, which begins at
 // to. Each calls a function with where the elements of src are, from of on.
-func foldRun[T, C dsl.Number](t dsl.Thread, out, src []T, w *core.Walk, r *Runs, to, of int, each func(func(at int)), f, div func(a, b C) C) {
+func reduceRun[T, C dsl.Number](t dsl.Thread, out, src []T, w *core.Walk, r *Runs, to, of int, each func(func(at int)), f, div func(a, b C) C) {
 	vec, times := int(r.Vec), int(r.Each)
 	for e := (t.BlockX()*t.BlockDimX()*times + t.ThreadX()) * vec; e < w.N; e += t.GridDimX() * t.BlockDimX() * times * vec {
 		var at [most][2]int

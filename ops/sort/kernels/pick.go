@@ -20,18 +20,18 @@ const (
 // Pick says what is looked for in rows. Counts, prefixes and rests are in the order of
 // passes, rows and targets.
 type Pick struct {
-	Targets dsl.ConstInt        // positions that are looked for in each row
-	From    dsl.ConstInt        // the lowest bit that differs between keys
-	End     dsl.ConstInt        // the bit behind the highest
-	Each    dsl.ConstInt        // loads in flight of a thread
-	Copies  dsl.ConstInt        // counters of a digit, for neighbours that have the same one
-	Room    dsl.ConstInt        // counters of a block
-	First   dsl.ConstBool       // of the passes: all keys count, for all targets
-	Rank    [mostTargets]uint32 // the positions, in order
-	Pass    int                 // how many digits are known
-	Shift   int                 // of the next digit
-	Part    int                 // elements of a row that a block goes through
-	Parts   int                 // of a row, of which each warp has one, for PickSides and PickTake
+	Targets     dsl.ConstInt        // positions that are looked for in each row
+	From        dsl.ConstInt        // the lowest bit that differs between keys
+	End         dsl.ConstInt        // the bit behind the highest
+	Each        dsl.ConstInt        // loads in flight of a thread
+	Copies      dsl.ConstInt        // counters of a digit, for neighbours that have the same one
+	SharedItems dsl.ConstInt        // counters of a block
+	First       dsl.ConstBool       // of the passes: all keys count, for all targets
+	Rank        [mostTargets]uint32 // the positions, in order
+	Pass        int                 // how many digits are known
+	Shift       int                 // of the next digit
+	Part        int                 // elements of a row that a block goes through
+	Parts       int                 // of a row, of which each warp has one, for PickSides and PickTake
 }
 
 // known returns the digits that are known of the key of a target, and its position among those
@@ -126,14 +126,14 @@ func eachKey[T dsl.Number, K Key](t dsl.Thread, x []T, w *Ranks, o Order, p *Pic
 // PickCount counts the next digits of keys that begin as those that are looked for.
 //
 //kiln:kernel
-//kiln:const p.Targets=1,3 p.From=0,16 p.End=32 p.Each=4 p.Copies=4 p.Room=3072 p.First=true,false
+//kiln:const p.Targets=1,3 p.From=0,16 p.End=32 p.Each=4 p.Copies=4 p.SharedItems=3072 p.First=true,false
 func PickCount[T dsl.Number, K Key](t dsl.Thread, counts []uint32, prefix []uint64, left []uint32, x []T, w Ranks, o Order, p Pick, key func(T) K) {
 	found, rest := dsl.Shared[[mostTargets]uint64](t), dsl.Shared[[mostTargets]uint32](t)
 	counted, copies := int(p.Targets), int(p.Copies)
 	if p.First {
 		counted = 1
 	}
-	count := dsl.SharedSlice[uint32](t, p.Room)
+	count := dsl.SharedSlice[uint32](t, p.SharedItems)
 	copyOf := t.ThreadX() % copies
 	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
 		for d := t.ThreadX(); d < counted*digits*copies; d += t.BlockDimX() {
@@ -338,10 +338,10 @@ const mostWarps = 64
 // PickRows is [PickTake] of rows in which nothing is known yet.
 //
 //kiln:kernel
-//kiln:const p.Targets=1 p.From=0,16 p.End=32 p.Each=4 p.Copies=4 p.Room=1024 p.First=false
+//kiln:const p.Targets=1 p.From=0,16 p.End=32 p.Each=4 p.Copies=4 p.SharedItems=1024 p.First=false
 func PickRows[T dsl.Number, K Key](t dsl.Thread, values []T, places []uint32, x []T, w Ranks, o Order, p Pick, key func(T) K) {
 	found, rest := dsl.Shared[[mostTargets]uint64](t), dsl.Shared[[mostTargets]uint32](t)
-	count := dsl.SharedSlice[uint32](t, p.Room)
+	count := dsl.SharedSlice[uint32](t, p.SharedItems)
 	belows := dsl.Shared[[mostWarps]uint32](t)
 	equals := dsl.Shared[[mostWarps]uint32](t)
 	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
@@ -369,10 +369,10 @@ func PickRows[T dsl.Number, K Key](t dsl.Thread, values []T, places []uint32, x 
 // PickMiddle is [PickBetween] of rows in which nothing is known yet.
 //
 //kiln:kernel
-//kiln:const p.Targets=3 p.From=0,16 p.End=32 p.Each=4 p.Copies=4 p.Room=3072 p.First=false
+//kiln:const p.Targets=3 p.From=0,16 p.End=32 p.Each=4 p.Copies=4 p.SharedItems=3072 p.First=false
 func PickMiddle[T dsl.Float, K Key, C dsl.Real](t dsl.Thread, out, x []T, w Ranks, o Order, p Pick, frac C, key func(T) K, back func(K) T) {
 	found, rest := dsl.Shared[[mostTargets]uint64](t), dsl.Shared[[mostTargets]uint32](t)
-	count := dsl.SharedSlice[uint32](t, p.Room)
+	count := dsl.SharedSlice[uint32](t, p.SharedItems)
 	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
 		base, to := w.row(r)
 		pickRow(t, found, rest, count, x, &w, o, &p, base, key)

@@ -15,10 +15,10 @@ import (
 // they have in the row, and where they were. The block of a part is one warp.
 //
 //kiln:kernel
-//kiln:const p.Each=4,8 p.From=0,16 p.End=32 p.Room=512
+//kiln:const p.Each=4,8 p.From=0,16 p.End=32 p.SharedItems=512
 func PickFirst[T dsl.Number, K Key](t dsl.Thread, values []T, places []uint32, x []T, w Ranks, o Order, p Pick, key func(T) K) {
-	keys := dsl.SharedSlice[K](t, p.Room)
-	at := dsl.SharedSlice[uint32](t, p.Room)
+	keys := dsl.SharedSlice[K](t, p.SharedItems)
+	at := dsl.SharedSlice[uint32](t, p.SharedItems)
 	count, last := dsl.Shared[[digits]uint32](t), dsl.Shared[[1]K](t)
 	many := t.WarpSize() * int(p.Each)
 	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
@@ -50,7 +50,7 @@ func PickFirst[T dsl.Number, K Key](t dsl.Thread, values []T, places []uint32, x
 				i := j + e*t.WarpSize() + t.Lane()
 				n = keepKey(t, keys, at, n, k[e], i, i < end && (all || k[e] < limit))
 			}
-			if n > int(p.Room)-many {
+			if n > int(p.SharedItems)-many {
 				n, limit = bestOf(t, count, last, keys, at, n, o.Take)
 				all = false
 			}

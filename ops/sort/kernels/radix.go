@@ -15,17 +15,17 @@ import (
 
 // Digits says how a block sorts.
 type Digits struct {
-	Each    dsl.ConstInt  // keys of a thread
-	Room    dsl.ConstInt  // keys of a block
-	Blocks  dsl.ConstInt  // that are resident on a multiprocessor at once
-	Next    dsl.ConstInt  // counters: digits of all warps
-	Bits    dsl.ConstInt  // of a digit; a block has a thread for each digit
-	RowBits dsl.ConstInt  // of the number of a row in a tile, 0 if it has one row
-	Wide    dsl.ConstBool // warps of more than 32 threads
-	X       dsl.ConstBool // keys are those of the operand, not sorted yet
-	At      dsl.ConstBool // where the keys were is known
-	Last    dsl.ConstBool // the result is stored
-	Bare    dsl.ConstBool // equal keys are those of equal bits
+	Each      dsl.ConstInt  // keys of a thread
+	TileItems dsl.ConstInt  // keys of a block
+	Blocks    dsl.ConstInt  // that are resident on a multiprocessor at once
+	Next      dsl.ConstInt  // counters: digits of all warps
+	Bits      dsl.ConstInt  // of a digit; a block has a thread for each digit
+	RowBits   dsl.ConstInt  // of the number of a row in a tile, 0 if it has one row
+	Wide      dsl.ConstBool // warps of more than 32 threads
+	X         dsl.ConstBool // keys are those of the operand, not sorted yet
+	At        dsl.ConstBool // where the keys were is known
+	Last      dsl.ConstBool // the result is stored
+	Bare      dsl.ConstBool // equal keys are those of equal bits
 
 	From, End int // the bits that differ, or a digit
 	Parts     int // tiles of a row
@@ -44,7 +44,7 @@ const mostEach = 20
 // digit has several counters, as neighbours often have the same digit.
 //
 //kiln:kernel
-//kiln:const s.Each=2 s.Room=64 s.Blocks=0 s.Bits=4,8
+//kiln:const s.Each=2 s.TileItems=64 s.Blocks=0 s.Bits=4,8
 func SortDigits[T dsl.Number, K Key](t dsl.Thread, counts []uint32, x []T, keys []K, w Ranks, o Order, s Digits, key func(T) K) {
 	const copies = 4
 	count := dsl.SharedSlice[uint32](t, copies<<s.Bits)
@@ -53,14 +53,14 @@ func SortDigits[T dsl.Number, K Key](t dsl.Thread, counts []uint32, x []T, keys 
 			count[d] = 0
 		}
 		t.Sync()
-		first := t.BlockX() * int(s.Room)
+		first := t.BlockX() * int(s.TileItems)
 		base := 0
 		if s.X {
 			base, _ = w.row(r)
 		}
 		var k [mostEach]K
 		own := first + item(t, &s)
-		if first+int(s.Room) <= s.N {
+		if first+int(s.TileItems) <= s.N {
 			tileKeys(t, &k, x, keys, &w, o, &s, base, r, own, key)
 		} else {
 			for e := range int(s.Each) {
@@ -116,11 +116,11 @@ func keyOf[T dsl.Number, K Key](x []T, keys []K, w *Ranks, o Order, s *Digits, b
 // result. before are the sums of the counts up to each one.
 //
 //kiln:kernel
-//kiln:const s.Each=2 s.Room=64 s.Blocks=0 s.Next=32 s.Bits=4 s.X=true,false s.Last=true,false
+//kiln:const s.Each=2 s.TileItems=64 s.Blocks=0 s.Next=32 s.Bits=4 s.X=true,false s.Last=true,false
 func SortTiles[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, toKeys []K, toAt []uint32, x []T, keys []K, at, before []uint32, w, wi Ranks, o Order, s Digits, key func(T) K, back func(K) T) {
-	dsl.LaunchBounds(t, s.Room/s.Each, s.Blocks)
-	room := dsl.SharedSlice[K](t, s.Room)
-	from := dsl.SharedSlice[uint32](t, s.Room)
+	dsl.LaunchBounds(t, s.TileItems/s.Each, s.Blocks)
+	staged := dsl.SharedSlice[K](t, s.TileItems)
+	from := dsl.SharedSlice[uint32](t, s.TileItems)
 	next := dsl.SharedSlice[uint16](t, s.Next)
 	start := dsl.SharedSlice[uint32](t, 1<<s.Bits)
 	digits := 1 << int(s.Bits)
@@ -128,9 +128,9 @@ func SortTiles[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, 
 		p := tileOf(&w, &s, r, t.BlockX())
 		var k [mostEach]K
 		var a [mostEach]uint32
-		takeKeys(t, p, &k, x, keys, &w, o, &s, key)
-		takePlaces(t, p, &a, at, &s)
-		pos, begin, _ := placeTile(t, &s, next, s.Bits, func(e int) int { return digitOf(k[e], s.From, s.Bits) })
+		loadKeys(t, p, &k, x, keys, &w, o, &s, key)
+		loadIndices(t, p, &a, at, &s)
+		pos, begin, _ := rankTile(t, &s, next, s.Bits, func(e int) int { return digitOf(k[e], s.From, s.Bits) })
 		if d := t.ThreadX(); d < digits {
 			sum := uint32(0)
 			if i := (r*digits+d)*s.Parts + t.BlockX(); i > r*digits*s.Parts {
@@ -139,10 +139,10 @@ func SortTiles[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, 
 			start[d] = sum - begin
 		}
 		for e := range int(s.Each) {
-			room[pos[e]], from[pos[e]] = k[e], a[e]
+			staged[pos[e]], from[pos[e]] = k[e], a[e]
 		}
 		t.Sync()
-		giveTileKeys(t, p, values, indices, toKeys, toAt, x, room, from, start, &w, &wi, o, &s, key, back)
+		scatterTile(t, p, values, indices, toKeys, toAt, x, staged, from, start, &w, &wi, o, &s, key, back)
 		t.Sync()
 	}
 }
@@ -151,18 +151,18 @@ func SortTiles[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, 
 type tilePart struct{ r, first, n, base int }
 
 func tileOf(w *Ranks, s *Digits, r, i int) (p tilePart) {
-	p = tilePart{r: r, first: i * int(s.Room)}
-	p.n = min(int(s.Room), s.N-p.first)
+	p = tilePart{r: r, first: i * int(s.TileItems)}
+	p.n = min(int(s.TileItems), s.N-p.first)
 	if s.X || s.Last {
 		p.base, _ = w.row(r)
 	}
 	return p
 }
 
-// takeKeys loads the keys that a thread has of a tile; those behind its end are the largest.
-func takeKeys[T dsl.Number, K Key](t dsl.Thread, p tilePart, k *[mostEach]K, x []T, keys []K, w *Ranks, o Order, s *Digits, key func(T) K) {
+// loadKeys loads the keys that a thread has of a tile; those behind its end are the largest.
+func loadKeys[T dsl.Number, K Key](t dsl.Thread, p tilePart, k *[mostEach]K, x []T, keys []K, w *Ranks, o Order, s *Digits, key func(T) K) {
 	own := item(t, s)
-	if p.n == int(s.Room) {
+	if p.n == int(s.TileItems) {
 		tileKeys(t, k, x, keys, w, o, s, p.base, p.r, p.first+own, key)
 		return
 	}
@@ -175,15 +175,15 @@ func takeKeys[T dsl.Number, K Key](t dsl.Thread, p tilePart, k *[mostEach]K, x [
 	}
 }
 
-// takePlaces loads where the keys were that a thread has of a tile.
-func takePlaces(t dsl.Thread, p tilePart, a *[mostEach]uint32, at []uint32, s *Digits) {
+// loadIndices loads where the keys were that a thread has of a tile.
+func loadIndices(t dsl.Thread, p tilePart, a *[mostEach]uint32, at []uint32, s *Digits) {
 	own := item(t, s)
 	switch {
 	case !bool(s.At):
 		for e := range int(s.Each) {
 			a[e] = uint32(p.first + own + e*t.WarpSize())
 		}
-	case p.n == int(s.Room):
+	case p.n == int(s.TileItems):
 		ats := at[p.r*s.N+p.first+own:]
 		for e := range int(s.Each) {
 			a[e] = ats[e*t.WarpSize()]
@@ -195,22 +195,22 @@ func takePlaces(t dsl.Thread, p tilePart, a *[mostEach]uint32, at []uint32, s *D
 	}
 }
 
-// giveTileKeys stores a tile that is in order: a key of digit d goes start[d] behind its
+// scatterTile stores a tile that is in order: a key of digit d goes start[d] behind its
 // index in the tile.
-func giveTileKeys[T dsl.Number, K Key](t dsl.Thread, p tilePart, values []T, indices []uint32, toKeys []K, toAt []uint32, x []T, room []K, from, start []uint32, w, wi *Ranks, o Order, s *Digits, key func(T) K, back func(K) T) {
-	if whole := p.n == int(s.Room); whole && !bool(s.Last) {
+func scatterTile[T dsl.Number, K Key](t dsl.Thread, p tilePart, values []T, indices []uint32, toKeys []K, toAt []uint32, x []T, staged []K, from, start []uint32, w, wi *Ranks, o Order, s *Digits, key func(T) K, back func(K) T) {
+	if whole := p.n == int(s.TileItems); whole && !bool(s.Last) {
 		rk, ra, i := toKeys[p.r*s.N:], toAt[p.r*s.N:], t.ThreadX()
 		for e := range int(s.Each) {
-			k := room[i+e*int(s.Room/s.Each)]
-			to := int(start[digitOf(k, s.From, s.Bits)] + uint32(i+e*int(s.Room/s.Each)))
-			rk[to], ra[to] = k, from[i+e*int(s.Room/s.Each)]
+			k := staged[i+e*int(s.TileItems/s.Each)]
+			to := int(start[digitOf(k, s.From, s.Bits)] + uint32(i+e*int(s.TileItems/s.Each)))
+			rk[to], ra[to] = k, from[i+e*int(s.TileItems/s.Each)]
 		}
 		return
 	}
 	for e := range int(s.Each) {
 		i := e*t.BlockDimX() + t.ThreadX()
 		if i < p.n {
-			k := room[i]
+			k := staged[i]
 			to := int(start[digitOf(k, s.From, s.Bits)] + uint32(i))
 			if !s.Last {
 				toKeys[p.r*s.N+to], toAt[p.r*s.N+to] = k, from[i]
@@ -224,11 +224,11 @@ func giveTileKeys[T dsl.Number, K Key](t dsl.Thread, p tilePart, values []T, ind
 // SortRows sorts rows of which a tile has one or several.
 //
 //kiln:kernel
-//kiln:const o.Down=false o.Values=true s.Each=2 s.Room=64 s.Blocks=0 s.Next=32 s.Bits=4 s.RowBits=0,2 s.Bare=true,false
+//kiln:const o.Down=false o.Values=true s.Each=2 s.TileItems=64 s.Blocks=0 s.Next=32 s.Bits=4 s.RowBits=0,2 s.Bare=true,false
 func SortRows[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, x []T, w, wi Ranks, o Order, s Digits, key func(T) K, back func(K) T) {
-	dsl.LaunchBounds(t, s.Room/s.Each, s.Blocks)
-	room := dsl.SharedSlice[K](t, s.Room)
-	from := dsl.SharedSlice[uint32](t, s.Room)
+	dsl.LaunchBounds(t, s.TileItems/s.Each, s.Blocks)
+	staged := dsl.SharedSlice[K](t, s.TileItems)
+	from := dsl.SharedSlice[uint32](t, s.TileItems)
 	next := dsl.SharedSlice[uint16](t, s.Next)
 	for r0 := t.BlockX() * s.Per; r0 < w.Rows; r0 += t.GridDimX() * s.Per {
 		var k [mostEach]K
@@ -246,25 +246,25 @@ func SortRows[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, x
 			}
 		}
 		for shift := s.From; shift < s.End; shift += int(s.Bits) {
-			pos, _, _ := placeTile(t, &s, next, s.Bits, func(e int) int { return digitOf(k[e], shift, s.Bits) })
+			pos, _, _ := rankTile(t, &s, next, s.Bits, func(e int) int { return digitOf(k[e], shift, s.Bits) })
 			for e := range int(s.Each) {
-				room[pos[e]], from[pos[e]] = k[e], a[e]
+				staged[pos[e]], from[pos[e]] = k[e], a[e]
 			}
 			t.Sync()
 			if s.RowBits > 0 || shift+int(s.Bits) < s.End {
-				ks, as := room[item(t, &s):], from[item(t, &s):]
+				ks, as := staged[item(t, &s):], from[item(t, &s):]
 				for e := range int(s.Each) {
 					k[e], a[e] = ks[e*t.WarpSize()], as[e*t.WarpSize()]
 				}
 			}
 		}
 		if s.RowBits > 0 {
-			pos, _, _ := placeTile(t, &s, next, s.RowBits, func(e int) int {
+			pos, _, _ := rankTile(t, &s, next, s.RowBits, func(e int) int {
 				row, _ := s.Div.DivMod(int(a[e]))
 				return min(row, s.Per)
 			})
 			for e := range int(s.Each) {
-				room[pos[e]], from[pos[e]] = k[e], a[e]
+				staged[pos[e]], from[pos[e]] = k[e], a[e]
 			}
 			t.Sync()
 		}
@@ -276,7 +276,7 @@ func SortRows[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, x
 			}
 			if i < s.Per*s.N && to < o.Take && r0+row < w.Rows {
 				base, _ := w.row(r0 + row)
-				storeSorted(values, indices, x, &w, &wi, o, &s, r0+row, base, to, from[i]-uint32(row*s.N), room[i], key, back)
+				storeSorted(values, indices, x, &w, &wi, o, &s, r0+row, base, to, from[i]-uint32(row*s.N), staged[i], key, back)
 			}
 		}
 		t.Sync() // before the next rows are moved
@@ -295,16 +295,16 @@ func digitOf[K Key](k K, shift int, n dsl.ConstInt) int {
 
 func zeroKey[K Key]() (k K) { return k }
 
-// placeTile returns where the keys of a thread belong in the tile by their digits, of so
+// rankTile returns where the keys of a thread belong in the tile by their digits, of so
 // many bits, and for each thread how many keys have smaller digits than its number, and how
 // many have that.
-func placeTile(t dsl.Thread, s *Digits, next []uint16, n dsl.ConstInt, digit func(e int) int) (pos [mostEach]int, begin, count uint32) {
+func rankTile(t dsl.Thread, s *Digits, next []uint16, n dsl.ConstInt, digit func(e int) int) (pos [mostEach]int, begin, count uint32) {
 	digits, warps := 1<<uint(n), t.BlockDimX()/t.WarpSize()
 	for i := t.ThreadX(); i < warps*digits; i += t.BlockDimX() {
 		next[i] = 0
 	}
 	t.Sync()
-	placeInWarp(t, s, &pos, next[t.Warp()*digits:], n, digit)
+	rankInWarp(t, s, &pos, next[t.Warp()*digits:], n, digit)
 	t.Sync()
 	if t.ThreadX() < digits {
 		for k := range warps {
@@ -327,9 +327,9 @@ func placeTile(t dsl.Thread, s *Digits, next []uint16, n dsl.ConstInt, digit fun
 	return pos, begin, count
 }
 
-// placeInWarp stores how many keys of the warp come before those of a thread that have the
+// rankInWarp stores how many keys of the warp come before those of a thread that have the
 // same digit, and in next how many have each.
-func placeInWarp(t dsl.Thread, s *Digits, pos *[mostEach]int, next []uint16, n dsl.ConstInt, digit func(e int) int) {
+func rankInWarp(t dsl.Thread, s *Digits, pos *[mostEach]int, next []uint16, n dsl.ConstInt, digit func(e int) int) {
 	first, other := dsl.Shuffle(t, uint32(digit(0)), 0), uint32(0)
 	for e := range int(s.Each) {
 		other |= uint32(digit(e)) ^ first

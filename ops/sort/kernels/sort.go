@@ -104,7 +104,7 @@ type Order struct {
 	Values  dsl.ConstBool // are stored
 	Indices dsl.ConstBool // are stored
 	Size    dsl.ConstInt  // of a row for SortShort, a power of two
-	Room    dsl.ConstInt  // elements that a block of SortShort has, of one row or several
+	Items   dsl.ConstInt  // elements that a block of SortShort has, of one row or several
 	Take    int           // how many elements of a row are stored
 }
 
@@ -113,11 +113,11 @@ type Order struct {
 //
 //kiln:kernel
 func SortShort[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, x []T, w, wi Ranks, o Order, key func(T) K) {
-	keys := dsl.SharedSlice[K](t, o.Room)
-	at := dsl.SharedSlice[uint32](t, o.Room)
-	size, per := int(o.Size), int(o.Room/o.Size)
+	keys := dsl.SharedSlice[K](t, o.Items)
+	at := dsl.SharedSlice[uint32](t, o.Items)
+	size, per := int(o.Size), int(o.Items/o.Size)
 	for r0 := t.BlockX() * per; r0 < w.Rows; r0 += t.GridDimX() * per {
-		for e := t.ThreadX(); e < int(o.Room); e += t.BlockDimX() {
+		for e := t.ThreadX(); e < int(o.Items); e += t.BlockDimX() {
 			i := e % size
 			base, _ := w.row(min(r0+e/size, w.Rows-1))
 			var k K
@@ -130,7 +130,7 @@ func SortShort[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, 
 		t.Sync()
 		for k := 2; k <= size; k *= 2 {
 			for j := k / 2; j > 0; j /= 2 {
-				for p := t.ThreadX(); p < int(o.Room)/2; p += t.BlockDimX() {
+				for p := t.ThreadX(); p < int(o.Items)/2; p += t.BlockDimX() {
 					a := 2*p - p&(j-1)
 					b := a + j
 					after := keys[a] > keys[b] || keys[a] == keys[b] && at[a] > at[b]
@@ -142,7 +142,7 @@ func SortShort[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, 
 				t.Sync()
 			}
 		}
-		for e := t.ThreadX(); e < int(o.Room); e += t.BlockDimX() {
+		for e := t.ThreadX(); e < int(o.Items); e += t.BlockDimX() {
 			if r, i := r0+e/size, e%size; i < o.Take && r < w.Rows {
 				sorted(values, indices, x, w, wi, o, r, i, at[e])
 			}
@@ -267,7 +267,7 @@ func SortStore[T dsl.Number](t dsl.Thread, values []T, indices []uint32, x []T, 
 // rows are sorted and are contiguous. One with NaN, which is last then, gives NaN.
 //
 //kiln:kernel
-func Quantile[T dsl.Float, C dsl.Real](t dsl.Thread, out, sorted []T, w rowskernels.Fold, at int, frac C) {
+func Quantile[T dsl.Float, C dsl.Real](t dsl.Thread, out, sorted []T, w rowskernels.RowReduction, at int, frac C) {
 	for r := t.Global(); r < w.Rows; r += t.GlobalSize() {
 		_, to := w.Row(r, 0)
 		v, next, last := dsl.Convert[C](sorted[r*w.N+at]), dsl.Convert[C](sorted[r*w.N+min(at+1, w.N-1)]), dsl.Convert[C](sorted[r*w.N+w.N-1])

@@ -26,7 +26,7 @@ const MostSwept = 1<<30 - 1
 // into words from s.Counts on.
 //
 //kiln:kernel
-//kiln:const s.Each=2 s.Room=64 s.Blocks=0 s.Bits=4,8 s.X=true,false passes=2,4
+//kiln:const s.Each=2 s.TileItems=64 s.Blocks=0 s.Bits=4,8 s.X=true,false passes=2,4
 func SortHistogram[T dsl.Number, K Key](t dsl.Thread, words []uint32, x []T, keys []K, w Ranks, o Order, s Digits, passes dsl.ConstInt, key func(T) K) {
 	const copies = 2 // of a counter, as neighbours often have the same digit
 	all := int(passes) << int(s.Bits)
@@ -39,10 +39,10 @@ func SortHistogram[T dsl.Number, K Key](t dsl.Thread, words []uint32, x []T, key
 		for i := t.BlockX(); i < s.Parts; i += t.GridDimX() {
 			p := tileOf(&w, &s, r, i)
 			var k [mostEach]K
-			takeKeys(t, p, &k, x, keys, &w, o, &s, key)
+			loadKeys(t, p, &k, x, keys, &w, o, &s, key)
 			mine := count[t.ThreadX()%copies:]
 			for e := range int(s.Each) {
-				if p.n == int(s.Room) || item(t, &s)+e*t.WarpSize() < p.n {
+				if p.n == int(s.TileItems) || item(t, &s)+e*t.WarpSize() < p.n {
 					rest := k[e] >> uint(s.From)
 					for d := range int(passes) {
 						dsl.AtomicAdd(&mine[(d<<int(s.Bits)+digitOf(rest, d*int(s.Bits), s.Bits))*copies], 1)
@@ -64,11 +64,11 @@ func SortHistogram[T dsl.Number, K Key](t dsl.Thread, words []uint32, x []T, key
 // published. words has a counter of tickets for each pass first, all zero.
 //
 //kiln:kernel
-//kiln:const s.Each=2 s.Room=64 s.Blocks=0 s.Next=32 s.Bits=4 s.X=true,false s.Last=true,false
+//kiln:const s.Each=2 s.TileItems=64 s.Blocks=0 s.Next=32 s.Bits=4 s.X=true,false s.Last=true,false
 func SortSweep[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, toKeys []K, toAt []uint32, x []T, keys []K, at, words []uint32, w, wi Ranks, o Order, s Digits, pass, passes int, key func(T) K, back func(K) T) {
-	dsl.LaunchBounds(t, s.Room/s.Each, s.Blocks)
-	room := dsl.SharedSlice[K](t, s.Room)
-	from := dsl.SharedSlice[uint32](t, s.Room)
+	dsl.LaunchBounds(t, s.TileItems/s.Each, s.Blocks)
+	staged := dsl.SharedSlice[K](t, s.TileItems)
+	from := dsl.SharedSlice[uint32](t, s.TileItems)
 	next := dsl.SharedSlice[uint16](t, s.Next)
 	start := dsl.SharedSlice[uint32](t, 1<<s.Bits)
 	digits, d := 1<<int(s.Bits), t.ThreadX()
@@ -78,21 +78,21 @@ func SortSweep[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, 
 	i := ticket - r*s.Parts
 	p := tileOf(&w, &s, r, i)
 	var k [mostEach]K
-	takeKeys(t, p, &k, x, keys, &w, o, &s, key)
+	loadKeys(t, p, &k, x, keys, &w, o, &s, key)
 	total := uint32(0)
 	if i == 0 && d < digits {
 		total = words[s.Counts+(r*passes+pass)*digits+d]
 	}
-	pos, begin, count := placeTile(t, &s, next, s.Bits, func(e int) int { return digitOf(k[e], s.From, s.Bits) })
+	pos, begin, count := rankTile(t, &s, next, s.Bits, func(e int) int { return digitOf(k[e], s.From, s.Bits) })
 	tiles := words[s.Look+(pass*s.Rows+r)*s.Parts*digits:]
 	if i > 0 && d < digits {
 		dsl.AtomicStore(&tiles[i*digits+d], 4*count+own)
 	}
 	for e := range int(s.Each) {
-		room[pos[e]] = k[e]
+		staged[pos[e]] = k[e]
 	}
 	var a [mostEach]uint32
-	takePlaces(t, p, &a, at, &s) // which hides the latency of the status words
+	loadIndices(t, p, &a, at, &s) // which hides the latency of the status words
 	before := uint32(0)
 	if i == 0 {
 		before = dsl.BlockScanExclusive(t, total)
@@ -107,7 +107,7 @@ func SortSweep[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, 
 		from[pos[e]] = a[e]
 	}
 	t.Sync()
-	giveTileKeys(t, p, values, indices, toKeys, toAt, x, room, from, start, &w, &wi, o, &s, key, back)
+	scatterTile(t, p, values, indices, toKeys, toAt, x, staged, from, start, &w, &wi, o, &s, key, back)
 }
 
 // sweptBefore is where the keys of tile i that have digit d go: it adds up what the tiles

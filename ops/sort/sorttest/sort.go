@@ -15,7 +15,7 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-var sortShapes = []opstest.Fold{
+var sortShapes = []opstest.ReductionCase{
 	{Shape: layout.Shape{1}, Dims: []int{0}}, {Shape: layout.Shape{7}, Dims: []int{0}}, {Shape: layout.Shape{33, 5}, Dims: []int{1}}, {Shape: layout.Shape{33, 5}, Dims: []int{0}}, {Shape: layout.Shape{3, 300}, Dims: []int{1}},
 	{Shape: layout.Shape{2, 30, 5}, Dims: []int{1}}, {Shape: layout.Shape{3, 0}, Dims: []int{1}}, {Shape: layout.Shape{5, 1, 3}, Dims: []int{1}}, {Shape: layout.Shape{4, 1024}, Dims: []int{1}},
 	{Shape: layout.Shape{1025}, Dims: []int{0}}, {Shape: layout.Shape{2, 5001}, Dims: []int{1}}, {Shape: layout.Shape{2000, 3}, Dims: []int{0}},
@@ -25,7 +25,7 @@ var sortShapes = []opstest.Fold{
 func RunSortKeys(t *testing.T, dev *runtime.Device) {
 	b := opstest.NewBench(dev)
 	sortKeys(t, b)
-	CheckSort(t, b, dtype.I64, opstest.Fold{Shape: layout.Shape{17000}, Dims: []int{0}}, 0, true, 0)
+	CheckSort(t, b, dtype.I64, opstest.ReductionCase{Shape: layout.Shape{17000}, Dims: []int{0}}, 0, true, 0)
 	topK(t, b, dtype.F32, 1)
 }
 
@@ -64,7 +64,7 @@ func Sort(t *testing.T, b *opstest.Bench) {
 // topK tests the first elements of rows that fit no block, few enough for the
 // rows not to be sorted.
 func topK(t *testing.T, b *opstest.Bench, d dtype.DType, i int) {
-	for k, f := range []opstest.Fold{{Shape: layout.Shape{2, 9001}, Dims: []int{1}}, {Shape: layout.Shape{5, 2301}, Dims: []int{1}}, {Shape: layout.Shape{5003, 2}, Dims: []int{0}}, {Shape: layout.Shape{40000}, Dims: []int{0}}} {
+	for k, f := range []opstest.ReductionCase{{Shape: layout.Shape{2, 9001}, Dims: []int{1}}, {Shape: layout.Shape{5, 2301}, Dims: []int{1}}, {Shape: layout.Shape{5003, 2}, Dims: []int{0}}, {Shape: layout.Shape{40000}, Dims: []int{0}}} {
 		size := f.Shape[f.Dims[0]]
 		keep := []int{1, 17, size / 4, 300}[(i+k)%4]
 		CheckSort(t, b, d, f, i+k, (i+k)%2 == 0, size-keep)
@@ -73,7 +73,7 @@ func topK(t *testing.T, b *opstest.Bench, d dtype.DType, i int) {
 
 // CheckSort tests a sort of an operand in one of the kinds of layouts, of which all but drop
 // are kept.
-func CheckSort(t *testing.T, b *opstest.Bench, d dtype.DType, f opstest.Fold, kind int, down bool, drop int) {
+func CheckSort(t *testing.T, b *opstest.Bench, d dtype.DType, f opstest.ReductionCase, kind int, down bool, drop int) {
 	t.Helper()
 	sortOf(t, b, d, f, kind, down, drop, func() dtype.Scalar {
 		if b.Rand.IntN(2) == 0 {
@@ -107,18 +107,18 @@ func sortKeys(t *testing.T, b *opstest.Bench) {
 		}
 		for k, n := range []int{20, 21, 70, 333, 2500} {
 			kind := kinds[(i+k)%len(kinds)]
-			sortOf(t, b, d, opstest.Fold{Shape: layout.Shape{3, n}, Dims: []int{1}}, i+k, k%2 == 0, 0, func() dtype.Scalar { return dtype.FromInt(d, kind.draw()) })
+			sortOf(t, b, d, opstest.ReductionCase{Shape: layout.Shape{3, n}, Dims: []int{1}}, i+k, k%2 == 0, 0, func() dtype.Scalar { return dtype.FromInt(d, kind.draw()) })
 		}
 	}
 	for i, kind := range kinds {
 		if b.Has(dtype.I64) {
-			sortOf(t, b, dtype.I64, opstest.Fold{Shape: layout.Shape{2, 700}, Dims: []int{1}}, i, i%2 == 0, 0, func() dtype.Scalar { return dtype.FromInt(dtype.I64, kind.draw()) })
+			sortOf(t, b, dtype.I64, opstest.ReductionCase{Shape: layout.Shape{2, 700}, Dims: []int{1}}, i, i%2 == 0, 0, func() dtype.Scalar { return dtype.FromInt(dtype.I64, kind.draw()) })
 		}
 	}
 }
 
 // sortOf is sort of numbers that are drawn.
-func sortOf(t *testing.T, b *opstest.Bench, d dtype.DType, f opstest.Fold, kind int, down bool, drop int, draw func() dtype.Scalar) {
+func sortOf(t *testing.T, b *opstest.Bench, d dtype.DType, f opstest.ReductionCase, kind int, down bool, drop int, draw func() dtype.Scalar) {
 	t.Helper()
 	run := sort.Sort
 	if drop > 0 {
@@ -138,7 +138,7 @@ func strategies(t *testing.T, b *opstest.Bench) {
 		}
 		sorted := 0
 		for k, n := range []int{1, 2, 33, 300, 1025, 5001} {
-			f := opstest.Fold{Shape: layout.Shape{3, n}, Dims: []int{1}}
+			f := opstest.ReductionCase{Shape: layout.Shape{3, n}, Dims: []int{1}}
 			err := sortBy(t, b, by, dtype.F32, f, i+k, k%2 == 0, 0, func() dtype.Scalar { return b.Number(dtype.F32) })
 			if err == nil {
 				sorted++
@@ -154,7 +154,7 @@ func strategies(t *testing.T, b *opstest.Bench) {
 }
 
 // sortBy tests a sort by a function, whose error it returns.
-func sortBy(t *testing.T, b *opstest.Bench, run sorter, d dtype.DType, f opstest.Fold, kind int, down bool, drop int, draw func() dtype.Scalar) error {
+func sortBy(t *testing.T, b *opstest.Bench, run sorter, d dtype.DType, f opstest.ReductionCase, kind int, down bool, drop int, draw func() dtype.Scalar) error {
 	t.Helper()
 	dim, err := layout.Dim(f.Dims[0], len(f.Shape))
 	require.NoError(t, err)
@@ -193,7 +193,7 @@ func quantiles(t *testing.T, b *opstest.Bench) {
 		if !b.Has(d) {
 			continue
 		}
-		f := []opstest.Fold{{Shape: layout.Shape{9, 4}, Dims: []int{0}}, {Shape: layout.Shape{3, 1500}, Dims: []int{1}}, {Shape: layout.Shape{2, 4, 5}, Dims: []int{1}}, {Shape: layout.Shape{6, 70}, Dims: []int{-1}}, {Shape: layout.Shape{1}, Dims: []int{0}},
+		f := []opstest.ReductionCase{{Shape: layout.Shape{9, 4}, Dims: []int{0}}, {Shape: layout.Shape{3, 1500}, Dims: []int{1}}, {Shape: layout.Shape{2, 4, 5}, Dims: []int{1}}, {Shape: layout.Shape{6, 70}, Dims: []int{-1}}, {Shape: layout.Shape{1}, Dims: []int{0}},
 			{Shape: layout.Shape{5003, 3}, Dims: []int{0}}, {Shape: layout.Shape{2, 9001}, Dims: []int{1}}, {Shape: layout.Shape{2, 5001}, Dims: []int{-1}}, {Shape: layout.Shape{3, 2050, 2}, Dims: []int{1}}}[i]
 		x := b.Value(t, d, opstest.LayoutOf(t, opstest.Kinds[i%len(opstest.Kinds)], f.Shape), func() dtype.Scalar { return b.Moderate(d) })
 		shape, rows := opstest.Along(f.Shape, f.Dims)

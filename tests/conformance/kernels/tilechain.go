@@ -77,7 +77,7 @@ func Attend[T dsl.Number, C dsl.Real](t dsl.Thread, out, logs []C, q, k, v []T, 
 			total[i] *= change[i]
 		})
 		tile.MapRows(t, q, scores, top, &cfg, func(_, _ int, s, top C) C { return exponential(s - top) })
-		tile.FoldRows(t, q, scores, total, &cfg, add)
+		tile.CombineRows(t, q, scores, total, &cfg, add)
 		tile.MapRows(t, q, sums, change, &then, func(_, _ int, s, change C) C { return s * change })
 		tile.MultiplySums(t, sums, scores, &cfg, tile.Factor[T]{Mem: v, At: at * dv, Limit: dv, Across: 1, Along: dv}, min(keys-at, int(cfg.N)), &then, mad)
 	}

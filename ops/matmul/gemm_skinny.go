@@ -13,44 +13,44 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// thinCols is how many columns a matrix has at most that is multiplied column by column.
-const thinCols = 4
+// skinnyCols is how many columns a matrix has at most that is multiplied column by column.
+const skinnyCols = 4
 
 var (
-	thinRows    = ops.NewGeneric("matmul", kernels.ThinRows[ops.O, ops.T, ops.C])
-	thinColumns = ops.NewGeneric("matmul", kernels.ThinCols[ops.O, ops.T, ops.C])
-	thinWarps   = ops.NewGeneric("matmul", kernels.ThinWarps[ops.O, ops.T, ops.C])
+	skinnyRows    = ops.NewGeneric("matmul", kernels.SkinnyRows[ops.O, ops.T, ops.C])
+	skinnyColumns = ops.NewGeneric("matmul", kernels.SkinnyCols[ops.O, ops.T, ops.C])
+	skinnyWarps   = ops.NewGeneric("matmul", kernels.SkinnyWarps[ops.O, ops.T, ops.C])
 
-	thinRowsThen  = ops.NewGeneric("matmul", kernels.ThinRowsThen[ops.O, ops.T, ops.C])
-	thinWarpsThen = ops.NewGeneric("matmul", kernels.ThinWarpsThen[ops.O, ops.T, ops.C])
+	skinnyRowsThen  = ops.NewGeneric("matmul", kernels.SkinnyRowsThen[ops.O, ops.T, ops.C])
+	skinnyWarpsThen = ops.NewGeneric("matmul", kernels.SkinnyWarpsThen[ops.O, ops.T, ops.C])
 )
 
-// thin reports whether there are few columns, so that time goes into reading x.
-func (p *Problem) thin() bool { return p.N <= thinCols }
+// skinny reports whether there are few columns, so that time goes into reading x.
+func (p *Problem) skinny() bool { return p.N <= skinnyCols }
 
-// runThin multiplies thin matrices. With vectors a thread reads 16 bytes at once where
+// runSkinny multiplies skinny matrices. With vectors a thread reads 16 bytes at once where
 // it can: on a processor whose vectors are warps, the elements of one would lie apart.
-func runThin(s *runtime.Stream, p *Problem, vectors bool) error {
-	if !p.thin() {
-		return fmt.Errorf("%w: %d by %d is not thin, at most %d columns are", layout.ErrShape, p.M, p.N, thinCols)
+func runSkinny(s *runtime.Stream, p *Problem, vectors bool) error {
+	if !p.skinny() {
+		return fmt.Errorf("%w: %d by %d is not skinny, at most %d columns are", layout.ErrShape, p.M, p.N, skinnyCols)
 	}
 	switch {
 	case p.XM != 1 || p.XK == 1:
-		return runThinRows(s, p, vectors)
+		return runSkinnyRows(s, p, vectors)
 	case vectors:
-		return runThinWarps(s, p)
+		return runSkinnyWarps(s, p)
 	}
-	return runThinCols(s, p)
+	return runSkinnyCols(s, p)
 }
 
-// thinWords are the factors that thin products multiply in words of 32 bits, with the types of
+// skinnyWords are the factors that skinny products multiply in words of 32 bits, with the types of
 // these: bytes by dot products of four, whose sums hold all that shorter results do, and pairs of
 // bfloat16, which take one load and no conversion of each element.
-var thinWords = map[dtype.DType]dtype.DType{dtype.I8: dtype.I32, dtype.U8: dtype.U32, dtype.BF16: dtype.F32}
+var skinnyWords = map[dtype.DType]dtype.DType{dtype.I8: dtype.I32, dtype.U8: dtype.U32, dtype.BF16: dtype.F32}
 
 // inWords makes the factors words along k where both are whole words there.
 func (p *Problem) inWords(s *runtime.Stream) error {
-	d, ok := thinWords[p.A.DType]
+	d, ok := skinnyWords[p.A.DType]
 	n := 4 / p.A.DType.Size()
 	whole := func(v *ops.View, i, along, across int) bool {
 		return vectors(n, p.Batches[i], along, across, p.K) && v.Layout.Offset()%n == 0
@@ -83,28 +83,28 @@ func words(v ops.View, batch layout.Layout, d dtype.DType, n int) (ops.View, lay
 	return ops.View{Buf: v.Buf, DType: d, Layout: flat}, batch, err
 }
 
-// thinMulAdd is the function that adds a product, or those of words, to a sum.
-func (p *Problem) thinMulAdd() *jit.Fn {
+// skinnyMulAdd is the function that adds a product, or those of words, to a sum.
+func (p *Problem) skinnyMulAdd() *jit.Fn {
 	if p.words {
 		return ops.MulAddWordsFn(p.sum())
 	}
 	return ops.MulAddFn(p.sum())
 }
 
-// runThinRows has a warp sum a row, or blocks some rows that are long.
-func runThinRows(s *runtime.Stream, p *Problem, wide bool) error {
+// runSkinnyRows has a warp sum a row, or blocks some rows that are long.
+func runSkinnyRows(s *runtime.Stream, p *Problem, wide bool) error {
 	if !wide {
 		if err := p.inWords(s); err != nil {
 			return err
 		}
 	}
-	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Rows: 1, Vec: 1, Unroll: 4, XUnit: p.XK == 1, YUnit: p.YK == 1}
+	c := kernels.Skinny{Cols: dsl.ConstInt(p.N), Rows: 1, Vec: 1, Unroll: 4, XUnit: p.XK == 1, YUnit: p.YK == 1}
 	warp := p.Info.WarpSize
 	warps, rows := 1, p.M
 	enough := p.Info.Units * p.Info.ThreadsPerUnit / warp / 2
 	if wide {
 		warps = max(1, min(ops.MaxThreads, p.Info.MaxThreads)/warp)
-		if c.Vec = p.thinVec(p.Batches[1], p.XK, p.XM, p.K); c.Vec > 1 {
+		if c.Vec = p.skinnyVec(p.Batches[1], p.XK, p.XM, p.K); c.Vec > 1 {
 			c.Unroll, c.YVec = 2, dsl.ConstBool(vectors(int(c.Vec), p.Batches[2], p.YK, p.YN, p.K))
 		}
 		// A row for each warp would not be enough for the device, or its warps would be busy for long.
@@ -143,19 +143,19 @@ func runThinRows(s *runtime.Stream, p *Problem, wide bool) error {
 	// What words are multiplied by is no arithmetic for an epilogue.
 	p.fuses = !p.words && p.sum() == p.Out.DType.Compute()
 	return p.withParts(s, parts, func(out ops.View) error {
-		return p.launchThin(s, thinRows, thinRowsThen, g, out, c)
+		return p.launchSkinny(s, skinnyRows, skinnyRowsThen, g, out, c)
 	})
 }
 
-// launchThin launches a kernel, or the one with an epilogue if sums go through one there.
-func (p *Problem) launchThin(s *runtime.Stream, kernel, then *ops.Generic, g runtime.Grid, out ops.View, c kernels.Thin) error {
+// launchSkinny launches a kernel, or the one with an epilogue if sums go through one there.
+func (p *Problem) launchSkinny(s *runtime.Stream, kernel, then *ops.Generic, g runtime.Grid, out ops.View, c kernels.Skinny) error {
 	to, x, y := out.Header(), p.A.Header(), p.B.Header()
 	t, sum := p.A.DType, p.sum()
 	f, ok, err := p.fused(s, sum)
 	if err != nil {
 		return err
 	}
-	types, mad, add := ops.TypeArgs{T: t, O: out.DType, C: sum}, p.thinMulAdd(), ops.Add.In(sum)
+	types, mad, add := ops.TypeArgs{T: t, O: out.DType, C: sum}, p.skinnyMulAdd(), ops.Add.In(sum)
 	if ok {
 		f.single()
 		return then.Launch(s, types, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), f.bias, f.factor, f.residual, f.walk, p.Product, c, f.scale, f.e, mad, add, p.then.act)
@@ -172,9 +172,9 @@ func (p *Problem) sums() dsl.ConstInt {
 	return 16
 }
 
-// thinVec is how many elements of x, with such strides and so many contiguous, are read
+// skinnyVec is how many elements of x, with such strides and so many contiguous, are read
 // at once.
-func (p *Problem) thinVec(batch layout.Layout, one, other, size int) dsl.ConstInt {
+func (p *Problem) skinnyVec(batch layout.Layout, one, other, size int) dsl.ConstInt {
 	for _, n := range []int{8, 4, 2} {
 		if n*p.A.DType.Size() <= ops.VectorBytes && vectors(n, batch, one, other, size) {
 			return dsl.ConstInt(n)
@@ -183,13 +183,13 @@ func (p *Problem) thinVec(batch layout.Layout, one, other, size int) dsl.ConstIn
 	return 1
 }
 
-// runThinCols has blocks sum rows that are next to each other.
-func runThinCols(s *runtime.Stream, p *Problem) error {
+// runSkinnyCols has blocks sum rows that are next to each other.
+func runSkinnyCols(s *runtime.Stream, p *Problem) error {
 	const (
 		bytes = 8 << 10 // of sums, which stay in the nearest cache
 		most  = 8       // of numbers of y that are in registers
 	)
-	c := kernels.Thin{Cols: dsl.ConstInt(p.N), XUnit: p.XM == 1}
+	c := kernels.Skinny{Cols: dsl.ConstInt(p.N), XUnit: p.XM == 1}
 	c.Unroll = max(2, most/c.Cols)
 	c.Wide = dsl.ConstInt(bytes / p.A.DType.Compute().Size() / p.N)
 	threads := min(ops.MaxThreads, p.Info.ThreadsPerUnit, p.Info.MaxThreads)
@@ -200,14 +200,14 @@ func runThinCols(s *runtime.Stream, p *Problem) error {
 		c.OutUnit = p.OutM == 1 // of parts, too
 		to, x, y := out.Header(), p.A.Header(), p.B.Header()
 		t, sum := p.A.DType, p.sum()
-		return thinColumns.Launch(s, ops.TypeArgs{T: t, O: out.DType, C: sum}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(sum))
+		return skinnyColumns.Launch(s, ops.TypeArgs{T: t, O: out.DType, C: sum}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(sum))
 	})
 }
 
-// runThinWarps has the warps of a block sum the same rows, each at other places along k.
-func runThinWarps(s *runtime.Stream, p *Problem) error {
-	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Unroll: 4, XUnit: p.XM == 1, Lanes: dsl.ConstInt(p.Info.WarpSize)}
-	c.Vec = p.thinVec(p.Batches[1], p.XM, p.XK, p.M)
+// runSkinnyWarps has the warps of a block sum the same rows, each at other places along k.
+func runSkinnyWarps(s *runtime.Stream, p *Problem) error {
+	c := kernels.Skinny{Cols: dsl.ConstInt(p.N), Unroll: 4, XUnit: p.XM == 1, Lanes: dsl.ConstInt(p.Info.WarpSize)}
+	c.Vec = p.skinnyVec(p.Batches[1], p.XM, p.XK, p.M)
 	warps := max(1, min(ops.MaxThreads, p.Info.MaxThreads)/p.Info.WarpSize)
 	c.Warps = dsl.ConstInt(warps)
 	each := p.Info.WarpSize * int(c.Vec)
@@ -216,6 +216,6 @@ func runThinWarps(s *runtime.Stream, p *Problem) error {
 	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, ops.MaxBlocks()), Z: parts}, Threads: runtime.Dim3{X: warps * p.Info.WarpSize}}
 	p.fuses = p.sum() == p.Out.DType.Compute()
 	return p.withParts(s, parts, func(out ops.View) error {
-		return p.launchThin(s, thinWarps, thinWarpsThen, g, out, c)
+		return p.launchSkinny(s, skinnyWarps, skinnyWarpsThen, g, out, c)
 	})
 }

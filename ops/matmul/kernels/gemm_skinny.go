@@ -5,47 +5,47 @@ import (
 	core "github.com/gokiln/kiln/ops/kernels"
 )
 
-// Thin says how the products of a matrix with few columns are divided.
-type Thin struct {
+// Skinny says how the products of a matrix with few columns are divided.
+type Skinny struct {
 	Cols    dsl.ConstInt  // columns of y and out
-	Rows    dsl.ConstInt  // rows that a warp of [ThinRows], or a block, sums at once
-	Share   dsl.ConstBool // the warps of a block of [ThinRows] share its rows: each has parts of k
+	Rows    dsl.ConstInt  // rows that a warp of [SkinnyRows], or a block, sums at once
+	Share   dsl.ConstBool // the warps of a block of [SkinnyRows] share its rows: each has parts of k
 	Vec     dsl.ConstInt  // elements that a thread reads at once: 1, 2, 4 or 8
 	YVec    dsl.ConstBool // y can be read so too
-	XUnit   dsl.ConstBool // the stride of x along k, or across it for [ThinCols], is 1
+	XUnit   dsl.ConstBool // the stride of x along k, or across it for [SkinnyCols], is 1
 	YUnit   dsl.ConstBool // the stride of y along k is 1
 	Unroll  dsl.ConstInt  // how often, before they are used
-	Wide    dsl.ConstInt  // rows of a block of [ThinCols]
+	Wide    dsl.ConstInt  // rows of a block of [SkinnyCols]
 	OutUnit dsl.ConstBool // the stride of out across k is 1
-	Warps   dsl.ConstInt  // of a block, for Share and [ThinWarps]
-	Lanes   dsl.ConstInt  // of a warp, for [ThinWarps]
+	Warps   dsl.ConstInt  // of a block, for Share and [SkinnyWarps]
+	Lanes   dsl.ConstInt  // of a warp, for [SkinnyWarps]
 }
 
-// ThinRows computes products of matrices with few columns where rows of x lie side by
+// SkinnyRows computes products of matrices with few columns where rows of x lie side by
 // side along k: a warp sums some rows, or the warps of a block do. Blocks in y go over
 // products, in z over parts of k.
 //
 //kiln:kernel
 //kiln:const cfg.Cols=1,2 cfg.Rows=1,2 cfg.Share=false,true cfg.Vec=1,4 cfg.Unroll=2 cfg.Warps=2
-func ThinRows[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w core.Walk, p Product, cfg Thin, mad func(a, b, c C) C, add func(a, b C) C) {
-	thinRows(t, x, y, &w, &p, &cfg, mad, add, func(at [core.Operands]int, row, col int, sum C) {
+func SkinnyRows[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w core.Walk, p Product, cfg Skinny, mad func(a, b, c C) C, add func(a, b C) C) {
+	skinnyRows(t, x, y, &w, &p, &cfg, mad, add, func(at [core.Operands]int, row, col int, sum C) {
 		out[at[0]+t.BlockZ()*p.Parts+row*p.OutM+col*p.OutN] = dsl.Convert[O](sum)
 	})
 }
 
-// ThinRowsThen is [ThinRows] whose sums go through an epilogue.
+// SkinnyRowsThen is [SkinnyRows] whose sums go through an epilogue.
 //
 //kiln:kernel
 //kiln:const cfg.Cols=1,2 cfg.Rows=1,2 cfg.Share=false,true cfg.Vec=1,4 cfg.Unroll=2 cfg.Warps=2 e.Bias.Kind=1,2 e.Factor.Kind=0 e.Residual.Kind=0,3 e.Scaled=false
-func ThinRowsThen[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, bias []O, factor []C, residual []O, w core.Walk, p Product, cfg Thin, scale C, e Epilogue, mad func(a, b, c C) C, add func(a, b C) C, act func(x C) C) {
-	thinRows(t, x, y, &w, &p, &cfg, mad, add, func(at [core.Operands]int, row, col int, sum C) {
+func SkinnyRowsThen[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, bias []O, factor []C, residual []O, w core.Walk, p Product, cfg Skinny, scale C, e Epilogue, mad func(a, b, c C) C, add func(a, b C) C, act func(x C) C) {
+	skinnyRows(t, x, y, &w, &p, &cfg, mad, add, func(at [core.Operands]int, row, col int, sum C) {
 		out[at[0]+row*p.OutM+col*p.OutN] = finishOne(&e, bias, factor, residual, at, row, col, sum, scale, act, mad)
 	})
 }
 
-// thinRows is [ThinRows] with a function that stores the sum of a row and a column of the product at a
+// skinnyRows is [SkinnyRows] with a function that stores the sum of a row and a column of the product at a
 // place.
-func thinRows[T, C dsl.Number](t dsl.Thread, x, y []T, w *core.Walk, p *Product, cfg *Thin, mad func(a, b, c C) C, add func(a, b C) C, store func(at [core.Operands]int, row, col int, sum C)) {
+func skinnyRows[T, C dsl.Number](t dsl.Thread, x, y []T, w *core.Walk, p *Product, cfg *Skinny, mad func(a, b, c C) C, add func(a, b C) C, store func(at [core.Operands]int, row, col int, sum C)) {
 	rows, cols := int(cfg.Rows), int(cfg.Cols)
 	first, lane, lanes := (t.BlockX()*(t.BlockDimX()/t.WarpSize())+t.Warp())*rows, t.Lane(), t.WarpSize()
 	if cfg.Share {
@@ -60,11 +60,11 @@ func thinRows[T, C dsl.Number](t dsl.Thread, x, y []T, w *core.Walk, p *Product,
 		k := lo
 		for ; k+step*int(cfg.Unroll) <= hi; k += step * int(cfg.Unroll) {
 			for u := range int(cfg.Unroll) {
-				thin(acc[u*rows*cols:], x, y, at, first, k+u*step+lane*vec, p, cfg, mad)
+				skinny(acc[u*rows*cols:], x, y, at, first, k+u*step+lane*vec, p, cfg, mad)
 			}
 		}
 		for k += lane * vec; k < hi; k += step {
-			thin(acc, x, y, at, first, k, p, cfg, mad)
+			skinny(acc, x, y, at, first, k, p, cfg, mad)
 		}
 		for i := range rows * cols {
 			for u := 1; u < int(cfg.Unroll); u++ {
@@ -73,7 +73,7 @@ func thinRows[T, C dsl.Number](t dsl.Thread, x, y []T, w *core.Walk, p *Product,
 			acc[i] = dsl.WarpReduce(t, acc[i], add)
 		}
 		if cfg.Share {
-			thinShare(t, acc, first, p, cfg, add, func(row, col int, sum C) { store(at, row, col, sum) })
+			skinnyShare(t, acc, first, p, cfg, add, func(row, col int, sum C) { store(at, row, col, sum) })
 			continue
 		}
 		for i := range rows * cols {
@@ -84,8 +84,8 @@ func thinRows[T, C dsl.Number](t dsl.Thread, x, y []T, w *core.Walk, p *Product,
 	}
 }
 
-// thinShare stores the sums of what the warps of a block have.
-func thinShare[C dsl.Number](t dsl.Thread, acc []C, first int, p *Product, cfg *Thin, add func(a, b C) C, store func(row, col int, sum C)) {
+// skinnyShare stores the sums of what the warps of a block have.
+func skinnyShare[C dsl.Number](t dsl.Thread, acc []C, first int, p *Product, cfg *Skinny, add func(a, b C) C, store func(row, col int, sum C)) {
 	n, cols := int(cfg.Rows*cfg.Cols), int(cfg.Cols)
 	sums := dsl.SharedSlice[C](t, cfg.Warps*cfg.Rows*cfg.Cols)
 	t.Sync() // an earlier product may still be read
@@ -114,9 +114,9 @@ func TimesStride(i, stride int, unit dsl.ConstBool) int {
 	return i * stride
 }
 
-// thin adds the products of runs of x, in some rows from k on, with all columns of y to
+// skinny adds the products of runs of x, in some rows from k on, with all columns of y to
 // acc. A row behind the last is that one again.
-func thin[T, C dsl.Number](acc []C, x, y []T, at [core.Operands]int, first, k int, p *Product, cfg *Thin, mad func(a, b, c C) C) {
+func skinny[T, C dsl.Number](acc []C, x, y []T, at [core.Operands]int, first, k int, p *Product, cfg *Skinny, mad func(a, b, c C) C) {
 	rows, cols, vec := int(cfg.Rows), int(cfg.Cols), int(cfg.Vec)
 	xs, ys := dsl.LocalSlice[C](cfg.Rows*cfg.Vec), dsl.LocalSlice[C](cfg.Cols*cfg.Vec)
 	xat, yat := at[1]+TimesStride(k, p.XK, cfg.XUnit), at[2]+TimesStride(k, p.YK, cfg.YUnit)
@@ -161,13 +161,13 @@ func run[T, C dsl.Number](to []C, from []T, at, step int, n dsl.ConstInt, vec bo
 	}
 }
 
-// ThinCols computes products of matrices with few columns where columns of x are contiguous
+// SkinnyCols computes products of matrices with few columns where columns of x are contiguous
 // across k. A block sums Wide rows, in shared memory: each pass over them reads so much of Unroll
-// columns of x, few long streams, which processors prefetch. Blocks are as those of [ThinRows].
+// columns of x, few long streams, which processors prefetch. Blocks are as those of [SkinnyRows].
 //
 //kiln:kernel
 //kiln:const cfg.Cols=1,2 cfg.Unroll=2 cfg.Wide=64
-func ThinCols[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w core.Walk, p Product, cfg Thin, mad func(a, b, c C) C) {
+func SkinnyCols[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w core.Walk, p Product, cfg Skinny, mad func(a, b, c C) C) {
 	cols, deep := int(cfg.Cols), int(cfg.Unroll)
 	sums := dsl.SharedSlice[C](t, cfg.Cols*cfg.Wide)
 	first := t.BlockX() * int(cfg.Wide)
@@ -185,10 +185,10 @@ func ThinCols[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w core.Walk, 
 		}
 		k := lo
 		for ; k+deep <= hi; k += deep {
-			thinPass(t, sums, x, y, at, k, rows, cfg.Unroll, &p, &cfg, mad)
+			skinnyPass(t, sums, x, y, at, k, rows, cfg.Unroll, &p, &cfg, mad)
 		}
 		for ; k < hi; k++ {
-			thinPass(t, sums, x, y, at, k, rows, 1, &p, &cfg, mad)
+			skinnyPass(t, sums, x, y, at, k, rows, 1, &p, &cfg, mad)
 		}
 		to := at[0] + t.BlockZ()*p.Parts + first*p.OutM
 		for i := t.ThreadX(); i < rows; i += t.BlockDimX() {
@@ -199,9 +199,9 @@ func ThinCols[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w core.Walk, 
 	}
 }
 
-// thinPass adds the products of some columns of x, from k on, with those of y to the sums of a
+// skinnyPass adds the products of some columns of x, from k on, with those of y to the sums of a
 // block's rows.
-func thinPass[T, C dsl.Number](t dsl.Thread, sums []C, x, y []T, at [core.Operands]int, k, rows int, deep dsl.ConstInt, p *Product, cfg *Thin, mad func(a, b, c C) C) {
+func skinnyPass[T, C dsl.Number](t dsl.Thread, sums []C, x, y []T, at [core.Operands]int, k, rows int, deep dsl.ConstInt, p *Product, cfg *Skinny, mad func(a, b, c C) C) {
 	cols := int(cfg.Cols)
 	ys := dsl.LocalSlice[C](cfg.Cols * deep)
 	for u := range int(deep) {
@@ -225,8 +225,8 @@ func thinPass[T, C dsl.Number](t dsl.Thread, sums []C, x, y []T, at [core.Operan
 	}
 }
 
-// thinAdd adds the products of a column of x with those of y.
-func thinAdd[T, C dsl.Number](acc, xs []C, y []T, at, apart, each, cols int, mad func(a, b, c C) C) {
+// skinnyAdd adds the products of a column of x with those of y.
+func skinnyAdd[T, C dsl.Number](acc, xs []C, y []T, at, apart, each, cols int, mad func(a, b, c C) C) {
 	for c := range cols {
 		v := dsl.Convert[C](y[at+c*apart])
 		for i := range each {
@@ -235,31 +235,31 @@ func thinAdd[T, C dsl.Number](acc, xs []C, y []T, at, apart, each, cols int, mad
 	}
 }
 
-// ThinWarps is [ThinCols] for blocks of several warps: these have the same rows, vectors of
+// SkinnyWarps is [SkinnyCols] for blocks of several warps: these have the same rows, vectors of
 // them contiguous, and every Warps-th place along k. A thread reads Unroll of these
 // before it uses them.
 //
 //kiln:kernel
 //kiln:const cfg.Cols=1,2 cfg.Vec=1,4 cfg.Unroll=2 cfg.Warps=2 cfg.Lanes=64
-func ThinWarps[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w core.Walk, p Product, cfg Thin, mad func(a, b, c C) C, add func(a, b C) C) {
-	thinWarps(t, x, y, &w, &p, &cfg, mad, add, func(at [core.Operands]int, row, col int, sum C) {
+func SkinnyWarps[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w core.Walk, p Product, cfg Skinny, mad func(a, b, c C) C, add func(a, b C) C) {
+	skinnyWarps(t, x, y, &w, &p, &cfg, mad, add, func(at [core.Operands]int, row, col int, sum C) {
 		out[at[0]+t.BlockZ()*p.Parts+row*p.OutM+col*p.OutN] = dsl.Convert[O](sum)
 	})
 }
 
-// ThinWarpsThen is [ThinWarps] whose sums go through an epilogue.
+// SkinnyWarpsThen is [SkinnyWarps] whose sums go through an epilogue.
 //
 //kiln:kernel
 //kiln:const cfg.Cols=1,2 cfg.Vec=1,4 cfg.Unroll=2 cfg.Warps=2 cfg.Lanes=64 e.Bias.Kind=1,2 e.Factor.Kind=0 e.Residual.Kind=0,3 e.Scaled=false
-func ThinWarpsThen[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, bias []O, factor []C, residual []O, w core.Walk, p Product, cfg Thin, scale C, e Epilogue, mad func(a, b, c C) C, add func(a, b C) C, act func(x C) C) {
-	thinWarps(t, x, y, &w, &p, &cfg, mad, add, func(at [core.Operands]int, row, col int, sum C) {
+func SkinnyWarpsThen[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, bias []O, factor []C, residual []O, w core.Walk, p Product, cfg Skinny, scale C, e Epilogue, mad func(a, b, c C) C, add func(a, b C) C, act func(x C) C) {
+	skinnyWarps(t, x, y, &w, &p, &cfg, mad, add, func(at [core.Operands]int, row, col int, sum C) {
 		out[at[0]+row*p.OutM+col*p.OutN] = finishOne(&e, bias, factor, residual, at, row, col, sum, scale, act, mad)
 	})
 }
 
-// thinWarps is [ThinWarps] with a function that stores the sum of a row and a column of the product at
+// skinnyWarps is [SkinnyWarps] with a function that stores the sum of a row and a column of the product at
 // a place.
-func thinWarps[T, C dsl.Number](t dsl.Thread, x, y []T, w *core.Walk, p *Product, cfg *Thin, mad func(a, b, c C) C, add func(a, b C) C, store func(at [core.Operands]int, row, col int, sum C)) {
+func skinnyWarps[T, C dsl.Number](t dsl.Thread, x, y []T, w *core.Walk, p *Product, cfg *Skinny, mad func(a, b, c C) C, add func(a, b C) C, store func(at [core.Operands]int, row, col int, sum C)) {
 	vec, cols, warps := int(cfg.Vec), int(cfg.Cols), int(cfg.Warps)
 	row := (t.BlockX()*t.WarpSize() + t.Lane()) * vec
 	from := TimesStride(min(row, p.M-vec), p.XM, cfg.XUnit)
@@ -275,19 +275,19 @@ func thinWarps[T, C dsl.Number](t dsl.Thread, x, y []T, w *core.Walk, p *Product
 				run(xs[u*vec:], x, at[1]+from+(k+u*warps)*p.XK, p.XM, cfg.Vec, vec > 1)
 			}
 			for u := range int(cfg.Unroll) {
-				thinAdd(acc, xs[u*vec:], y, at[2]+(k+u*warps)*p.YK, p.YN, vec, cols, mad)
+				skinnyAdd(acc, xs[u*vec:], y, at[2]+(k+u*warps)*p.YK, p.YN, vec, cols, mad)
 			}
 		}
 		for ; k < hi; k += warps {
 			run(xs, x, at[1]+from+k*p.XK, p.XM, cfg.Vec, vec > 1)
-			thinAdd(acc, xs, y, at[2]+k*p.YK, p.YN, vec, cols, mad)
+			skinnyAdd(acc, xs, y, at[2]+k*p.YK, p.YN, vec, cols, mad)
 		}
-		thinJoin(t, acc, p, cfg, add, func(row, col int, sum C) { store(at, row, col, sum) })
+		mergeWarps(t, acc, p, cfg, add, func(row, col int, sum C) { store(at, row, col, sum) })
 	}
 }
 
-// thinJoin stores the sums of what the warps of a block have of the same rows.
-func thinJoin[C dsl.Number](t dsl.Thread, acc []C, p *Product, cfg *Thin, add func(a, b C) C, store func(row, col int, sum C)) {
+// mergeWarps stores the sums of what the warps of a block have of the same rows.
+func mergeWarps[C dsl.Number](t dsl.Thread, acc []C, p *Product, cfg *Skinny, add func(a, b C) C, store func(row, col int, sum C)) {
 	vec, cols, n := int(cfg.Vec), int(cfg.Cols), t.WarpSize()*int(cfg.Cols*cfg.Vec)
 	sums := dsl.SharedSlice[C](t, cfg.Warps*cfg.Lanes*cfg.Cols*cfg.Vec)
 	t.Sync() // an earlier product may still be read

@@ -6,7 +6,7 @@ import (
 )
 
 // Acc is the accumulator of a reduction. Which of its fields mean something is
-// said by [Fold.Form].
+// said by [RowReduction.Form].
 type Acc[C core.Computed] struct {
 	V, W, N C
 	I       int
@@ -20,10 +20,10 @@ const (
 	Indexed        // V and I
 )
 
-// Fold says where the elements of the rows are that a reduction goes through: the
+// RowReduction says where the elements of the rows are that a reduction goes through: the
 // elements that share a result, in any number of dimensions. Dimensions are
 // numbered from the innermost.
-type Fold struct {
+type RowReduction struct {
 	Form       dsl.ConstInt
 	Group      dsl.ConstInt  // how many threads share a row, a power of two up to the warp size, or 0: those of the block
 	Whole      dsl.ConstBool // the Group is the block
@@ -58,7 +58,7 @@ type Fold struct {
 
 // Row returns where row r of the operand begins, and where its result is. from is the
 // first dimension that counts.
-func (w *Fold) Row(r, from int) (x, out int) {
+func (w *RowReduction) Row(r, from int) (x, out int) {
 	for d := from; d < int(w.Outs); d++ {
 		q, i := 0, r
 		if d < int(w.Outs)-1 {
@@ -72,7 +72,7 @@ func (w *Fold) Row(r, from int) (x, out int) {
 }
 
 // in returns where element i of the dimensions of a row from one on is.
-func (w *Fold) in(i, from int) (at int) {
+func (w *RowReduction) in(i, from int) (at int) {
 	for d := from; d < int(w.Ins); d++ {
 		q, x := 0, i
 		if d < int(w.Ins)-1 {
@@ -87,7 +87,7 @@ func (w *Fold) in(i, from int) (at int) {
 // rows returns the first row of a block, of which it has so many at a time, what comes after
 // its last one, and the distance to the next ones. One block after the other goes through
 // neighbouring rows where a processor that runs it prefetches what is contiguous.
-func (w *Fold) rows(t dsl.Thread, per int) (first, end, step int) {
+func (w *RowReduction) rows(t dsl.Thread, per int) (first, end, step int) {
 	step = t.GridDimX() * per
 	if !w.Runs {
 		return t.BlockX() * per, w.Rows, step
@@ -96,7 +96,7 @@ func (w *Fold) rows(t dsl.Thread, per int) (first, end, step int) {
 	return t.BlockX() * each, min(t.BlockX()*each+each, w.Rows), per
 }
 
-func (w *Fold) split(by core.Divisor, size, i int) (q, r int) {
+func (w *RowReduction) split(by core.Divisor, size, i int) (q, r int) {
 	if w.Wide {
 		q = i / size
 		return q, i - q*size
@@ -106,7 +106,7 @@ func (w *Fold) split(by core.Divisor, size, i int) (q, r int) {
 
 // at returns where element i of a row is, of its innermost dimension if they are
 // Nested.
-func (w *Fold) at(i int) int {
+func (w *RowReduction) at(i int) int {
 	switch {
 	case bool(w.Contiguous) && (int(w.Ins) == 1 || bool(w.Nested)):
 		return i
@@ -132,9 +132,9 @@ type part struct {
 	group      int
 }
 
-// foldRows reduces parts of rows by threads along a row, and passes their
+// reduceRows reduces parts of rows by threads along a row, and passes their
 // accumulators to emit in one thread each.
-func foldRows[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r int, a Acc[C])) {
+func reduceRows[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w RowReduction, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r int, a Acc[C])) {
 	g, per, lane, sub := int(w.Group), 1, t.ThreadX(), 0
 	if g == 0 {
 		g = int(w.Block)
@@ -153,7 +153,7 @@ func foldRows[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init f
 		p.first, p.end = 0, w.N
 		outer, outers = t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.Outer)
 	}
-	fold := func(r int) (base int, a Acc[C]) {
+	reduce := func(r int) (base int, a Acc[C]) {
 		base, _ = w.Row(r, 0)
 		none := init(dsl.Convert[C](x[base]))
 		none.I = ^0 // element 0 and no other
@@ -168,7 +168,7 @@ func foldRows[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init f
 			if w.Nested {
 				p.base = base + w.in(o, 1)
 			}
-			a = foldPart(x, w, p, o*w.N, a, step, merged)
+			a = reducePart(x, w, p, o*w.N, a, step, merged)
 			if bool(w.Tree) && bool(w.Nested) {
 				if steps += 1 + w.N/(int(w.InFlight)*g); steps > core.TreeSteps {
 					a = merged(a)
@@ -182,12 +182,12 @@ func foldRows[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init f
 	}
 	first, last, next := w.rows(t, per)
 	if w.transposes() {
-		transposeRows(t, w, first, last, func(r int) C { _, a := fold(r); return a.V }, merge, emit)
+		transposeRows(t, w, first, last, func(r int) C { _, a := reduce(r); return a.V }, merge, emit)
 		return
 	}
 	for r0 := first; r0 < last; r0 += next {
 		r := min(r0+sub, w.Rows-1)
-		base, a := fold(r)
+		base, a := reduce(r)
 		switch w.Form {
 		case Indexed:
 			a = reduceIndexed(t, x, w, p, base, outer, outers, a, merge)
@@ -204,7 +204,7 @@ func foldRows[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init f
 
 // transposes reports whether a warp reduces as many rows at once as it has lanes, by a transposition
 // of their partial results: where blocks are single warps that go through neighbouring rows.
-func (w *Fold) transposes() bool {
+func (w *RowReduction) transposes() bool {
 	return bool(w.Runs) && bool(w.Whole) && w.Form == Single && w.Group > 1
 }
 
@@ -212,13 +212,13 @@ func (w *Fold) transposes() bool {
 // partial result of every row. Butterfly shuffles exchange half of them in each step, until a lane has the
 // result of one row, which emit gets. The order of merges is that of [reduceGroup], with a third of
 // the shuffles for eight lanes, and one store serves all rows.
-func transposeRows[C core.Computed](t dsl.Thread, w Fold, first, last int, fold func(r int) C, merge func(a, b Acc[C]) Acc[C], emit func(r int, a Acc[C])) {
+func transposeRows[C core.Computed](t dsl.Thread, w RowReduction, first, last int, reduce func(r int) C, merge func(a, b Acc[C]) Acc[C], emit func(r int, a Acc[C])) {
 	g, lane := int(w.Group), t.Lane()
 	partial := dsl.SharedSlice[C](t, w.Group*w.Group) // each lane reads what it has written
 	for r0 := first; r0 < last; r0 += g {
 		n := min(g, last-r0)
 		for k := range n {
-			partial[k*g+lane] = fold(r0 + k)
+			partial[k*g+lane] = reduce(r0 + k)
 		}
 		for k := n; k < g; k++ {
 			partial[k*g+lane] = 0
@@ -254,10 +254,10 @@ func RowThreads(form dsl.ConstInt) int {
 	return 1024
 }
 
-// foldPart adds the thread's elements of a part to a. number is the index of the first
+// reducePart adds the thread's elements of a part to a. number is the index of the first
 // element of the innermost dimension. Of many steps, merged takes the sums of some, and
 // returns what the next ones begin with.
-func foldPart[T dsl.Number, C core.Computed](x []T, w Fold, p part, number int, a Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merged func(a Acc[C]) Acc[C]) Acc[C] {
+func reducePart[T dsl.Number, C core.Computed](x []T, w RowReduction, p part, number int, a Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merged func(a Acc[C]) Acc[C]) Acc[C] {
 	many, g := int(w.InFlight), p.group
 	if !w.Nested {
 		number = 0
@@ -326,7 +326,7 @@ func foldPart[T dsl.Number, C core.Computed](x []T, w Fold, p part, number int, 
 
 // loadRest is loadInFlight at the end of a part, where there are fewer elements: it returns how
 // many the thread has, which are the first ones of v.
-func loadRest[T dsl.Number, C core.Computed](x []T, w Fold, p part, j int, v *[MaxInFlight]C) (has int) {
+func loadRest[T dsl.Number, C core.Computed](x []T, w RowReduction, p part, j int, v *[MaxInFlight]C) (has int) {
 	many, g, vec := int(w.InFlight), p.group, int(w.Vec)
 	switch {
 	case vec > 1:
@@ -362,13 +362,13 @@ func loadRest[T dsl.Number, C core.Computed](x []T, w Fold, p part, j int, v *[M
 
 // near reports whether a row is contiguous, so that there is one address for what is
 // loaded at once. A CPU sees by itself that lanes are neighbours.
-func (w *Fold) near() bool {
+func (w *RowReduction) near() bool {
 	return bool(w.Contiguous) && !bool(w.Whole) && (int(w.Ins) == 1 || bool(w.Nested))
 }
 
 // loadInFlight loads the elements from j on that are the thread's: w.InFlight of them, w.Vec side
 // by side.
-func loadInFlight[T, C dsl.Number](x []T, w Fold, p part, j int, v *[MaxInFlight]C) {
+func loadInFlight[T, C dsl.Number](x []T, w RowReduction, p part, j int, v *[MaxInFlight]C) {
 	g, many := p.group, int(w.InFlight)
 	switch {
 	case w.Vec > 1:
@@ -394,28 +394,28 @@ func loadInFlight[T, C dsl.Number](x []T, w Fold, p part, j int, v *[MaxInFlight
 }
 
 // loadVec loads vector i of x, of w.Vec elements, into v from one on.
-func loadVec[T, C dsl.Number](x []T, w Fold, i int, v *[MaxInFlight]C, from int) {
+func loadVec[T, C dsl.Number](x []T, w RowReduction, i int, v *[MaxInFlight]C, from int) {
 	for k := range int(w.Vec) {
 		v[from+k] = dsl.Convert[C](x[i*int(w.Vec)+k])
 	}
 }
 
 // storeVec stores elements of v from one on as vector i of out, of w.Vec elements.
-func storeVec[T dsl.Number, C core.Computed](out []T, w Fold, i int, v []C, from int) {
+func storeVec[T dsl.Number, C core.Computed](out []T, w RowReduction, i int, v []C, from int) {
 	for k := range int(w.Vec) {
 		out[i*int(w.Vec)+k] = dsl.Convert[T](v[from+k])
 	}
 }
 
 // index returns which element from j on is element u of what loadInFlight loads.
-func (p *part) index(w Fold, j, u int) int {
+func (p *part) index(w RowReduction, j, u int) int {
 	v := int(w.Vec)
 	return j + (u/v)*(v*p.group) + p.lane*v + u%v
 }
 
 // reduceIndexed returns the accumulator of a Group for a part, with the first index of the result: only
 // threads that have it look for that.
-func reduceIndexed[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, p part, base, outer, outers int, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
+func reduceIndexed[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w RowReduction, p part, base, outer, outers int, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
 	v := allReduce(t, w, a.V, func(a, b C) C { return merge(Acc[C]{V: a}, Acc[C]{V: b}).V })
 	i := ^uint32(0) // more than any: positions fit
 	if a.V == v || a.V != a.V {
@@ -427,7 +427,7 @@ func reduceIndexed[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, p
 // reduceMoments returns the mean and the squares of a Group, by sums: [Moments] of
 // pairs divides for each. Means are taken as distances from an element of the row, so that
 // those far from 0 lose nothing: the square of its own distance is among the squares.
-func reduceMoments[C core.Computed](t dsl.Thread, w Fold, a Acc[C], element C) Acc[C] {
+func reduceMoments[C core.Computed](t dsl.Thread, w RowReduction, a Acc[C], element C) Acc[C] {
 	n := allReduce(t, w, a.N, plus[C])
 	d := C(0)
 	if a.N != 0 {
@@ -440,7 +440,7 @@ func reduceMoments[C core.Computed](t dsl.Thread, w Fold, a Acc[C], element C) A
 
 // indexOf returns the index of the thread's result: the first of equal
 // ones, the first NaN.
-func indexOf[T dsl.Number, C core.Computed](x []T, w Fold, p part, base, outer, outers int, a Acc[C]) int {
+func indexOf[T dsl.Number, C core.Computed](x []T, w RowReduction, p part, base, outer, outers int, a Acc[C]) int {
 	many := int(w.InFlight)
 	switch {
 	case a.V != a.V:
@@ -468,7 +468,7 @@ func indexOf[T dsl.Number, C core.Computed](x []T, w Fold, p part, base, outer, 
 }
 
 // firstNaN returns the index of the thread's first NaN, which is there. It is rare.
-func firstNaN[T dsl.Number, C core.Computed](x []T, w Fold, p part, base, outer, outers int) int {
+func firstNaN[T dsl.Number, C core.Computed](x []T, w RowReduction, p part, base, outer, outers int) int {
 	many := int(w.InFlight)
 	for o := outer; o < outers; o++ {
 		number := 0
@@ -491,7 +491,7 @@ func firstNaN[T dsl.Number, C core.Computed](x []T, w Fold, p part, base, outer,
 }
 
 // both joins two accumulators.
-func both[C core.Computed](w Fold, a, b Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
+func both[C core.Computed](w RowReduction, a, b Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
 	if w.Form != Indexed {
 		return merge(a, b)
 	}
@@ -505,7 +505,7 @@ func both[C core.Computed](w Fold, a, b Acc[C], merge func(a, b Acc[C]) Acc[C]) 
 }
 
 // reduceGroup is a tree reduction over the threads of a Group; the first one has the result.
-func reduceGroup[C core.Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
+func reduceGroup[C core.Computed](t dsl.Thread, w RowReduction, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
 	g := int(w.Group)
 	if g == 0 {
 		g = t.WarpSize()
@@ -560,7 +560,7 @@ func reduceGroup[C core.Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, 
 const maxWarps = 128
 
 // shuffled returns the accumulator of the lane whose number differs in the bits of d (butterfly).
-func shuffled[C core.Computed](t dsl.Thread, w Fold, a Acc[C], d int) Acc[C] {
+func shuffled[C core.Computed](t dsl.Thread, w RowReduction, a Acc[C], d int) Acc[C] {
 	b := Acc[C]{V: dsl.ShuffleXor(t, a.V, d)}
 	if w.Form == Pair || w.Form == Triple {
 		b.W = dsl.ShuffleXor(t, a.W, d)
@@ -574,10 +574,10 @@ func shuffled[C core.Computed](t dsl.Thread, w Fold, a Acc[C], d int) Acc[C] {
 	return b
 }
 
-// foldCols reduces parts of rows by threads across them: each has its own
+// reduceCols reduces parts of rows by threads across them: each has its own
 // columns, which are rows for all others, and the threads of a block that differ in Y
 // have parts of them. emit gets the row of columns, the column, and the accumulator.
-func foldCols[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r, c int, a Acc[C])) {
+func reduceCols[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w RowReduction, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r, c int, a Acc[C])) {
 	tile := t.BlockDimX() * int(w.Cols)
 	for r := t.BlockZ(); r < w.Rows; r += t.GridDimZ() {
 		base, _ := w.Row(r, 1)
@@ -585,24 +585,24 @@ func foldCols[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init f
 			// Columns past the end are the last one, but only where there are some: the
 			// addresses are those of neighbours then.
 			if c+tile <= w.Width {
-				foldTile(t, x, w, base, c, false, init, step, merge, func(c int, a Acc[C]) { emit(r, c, a) })
+				reduceTile(t, x, w, base, c, false, init, step, merge, func(c int, a Acc[C]) { emit(r, c, a) })
 			} else {
-				foldTile(t, x, w, base, c, true, init, step, merge, func(c int, a Acc[C]) { emit(r, c, a) })
+				reduceTile(t, x, w, base, c, true, init, step, merge, func(c int, a Acc[C]) { emit(r, c, a) })
 			}
 		}
 	}
 }
 
 // column returns column k of a thread, of those of a block from c on.
-func (w *Fold) column(t dsl.Thread, c, k int) int {
+func (w *RowReduction) column(t dsl.Thread, c, k int) int {
 	if w.Vec > 1 {
 		return c + t.ThreadX()*int(w.Cols) + k
 	}
 	return c + k*t.BlockDimX() + t.ThreadX()
 }
 
-// foldTile reduces the columns of a block from column c on.
-func foldTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, base, c int, clamp bool, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(c int, a Acc[C])) {
+// reduceTile reduces the columns of a block from column c on.
+func reduceTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w RowReduction, base, c int, clamp bool, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(c int, a Acc[C])) {
 	cols := int(w.Cols)
 	var at [MaxInFlight]int
 	var acc, none, all [MaxInFlight]Acc[C]
@@ -692,7 +692,7 @@ func foldTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, base, 
 
 // indexIn is [indexOf] for a column that begins at base, of which the thread has every
 // high-th element from one on, and loaded so many deep at once.
-func indexIn[T dsl.Number, C core.Computed](x []T, w Fold, base, first, end, high, deep int, a Acc[C]) int {
+func indexIn[T dsl.Number, C core.Computed](x []T, w RowReduction, base, first, end, high, deep int, a Acc[C]) int {
 	i := a.I
 	switch {
 	case a.V != a.V:
@@ -710,7 +710,7 @@ func indexIn[T dsl.Number, C core.Computed](x []T, w Fold, base, first, end, hig
 }
 
 // reduceY merges the accumulators of threads that differ in Y; the first one has the result.
-func reduceY[C core.Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
+func reduceY[C core.Computed](t dsl.Thread, w RowReduction, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
 	v := dsl.Shared[[colThreads]C](t)
 	m := dsl.Shared[[colThreads]C](t)
 	n := dsl.Shared[[colThreads]C](t)

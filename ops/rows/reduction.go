@@ -15,42 +15,42 @@ import (
 )
 
 const (
-	stepItems   = 8  // items per thread that are loaded at once in a reduction
-	fewestCols  = 16 // below, threads do not run across rows
-	colWidth    = 32 // threads of a block of columns that run across rows
-	nestedRow   = 64 // innermost dimensions of rows from this size on are gone through one by one
-	serialPart  = 8192
-	partsOf     = 16 // elements that parts have a multiple of where they are not short
-	partsThread = 4  // parts of a row that a thread joins at least
-	longFold    = 4  // iterations over a row of a thread at least, where there are enough rows
+	stepItems     = 8  // items per thread that are loaded at once in a reduction
+	fewestCols    = 16 // below, threads do not run across rows
+	colWidth      = 32 // threads of a block of columns that run across rows
+	nestedRow     = 64 // innermost dimensions of rows from this size on are gone through one by one
+	serialPart    = 8192
+	partsOf       = 16 // elements that parts have a multiple of where they are not short
+	partsThread   = 4  // parts of a row that a thread joins at least
+	longReduction = 4  // iterations over a row of a thread at least, where there are enough rows
 )
 
-// foldPlan is how a reduction is launched.
-type foldPlan struct {
-	r      *Reduction
-	in     *reducer
-	out, x ops.View
-	fold   kernels.Fold
-	grid   runtime.Grid
-	across bool // threads run across rows
-	down   bool // blocks go down all of some columns
-	parts  int  // of each row
-	scans  bool // a scan goes through the parts of a row, a thread or warp through each
-	second kernels.Fold
+// reductionPlan is how a reduction is launched.
+type reductionPlan struct {
+	r         *Reduction
+	in        *reducer
+	out, x    ops.View
+	reduction kernels.RowReduction
+	grid      runtime.Grid
+	across    bool // threads run across rows
+	down      bool // blocks go down all of some columns
+	parts     int  // of each row
+	scans     bool // a scan goes through the parts of a row, a thread or warp through each
+	second    kernels.RowReduction
 }
 
 // adds reports whether errors of long chains of steps add up: sums of integers are exact.
-func (p *foldPlan) adds() bool { return p.r.adds && p.x.DType.IsFloat() }
+func (p *reductionPlan) adds() bool { return p.r.adds && p.x.DType.IsFloat() }
 
 // tree has a thread that takes so many steps merge their partial sums in a tree. Where blocks come
 // one after the other that costs short rows nothing, and one kernel is for rows of all lengths,
 // of reductions and of scans.
-func (p *foldPlan) tree(info *runtime.Info, steps int) {
-	p.fold.Tree = dsl.ConstBool(p.adds() && (ops.TraitsOf(info).SerialParts || steps > core.TreeSteps))
+func (p *reductionPlan) tree(info *runtime.Info, steps int) {
+	p.reduction.Tree = dsl.ConstBool(p.adds() && (ops.TraitsOf(info).SerialParts || steps > core.TreeSteps))
 }
 
 // longest bounds the parts of a row that threads share which load so much of it at once.
-func (p *foldPlan) longest(together int) int {
+func (p *reductionPlan) longest(together int) int {
 	if !p.adds() {
 		return math.MaxInt
 	}
@@ -58,9 +58,9 @@ func (p *foldPlan) longest(together int) int {
 }
 
 // make chooses how threads go through the rows.
-func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layout.Layout) error {
+func (p *reductionPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layout.Layout) error {
 	info := ops.DeviceInfo(dev)
-	w := &p.fold
+	w := &p.reduction
 	w.Form, w.InFlight = dsl.ConstInt(p.r.form), dsl.ConstInt(stepItems)
 	if p.x.DType.Size() <= 2 && ops.TraitsOf(&info).HidesLatency {
 		w.InFlight *= 2 // as many bytes
@@ -96,7 +96,7 @@ func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layo
 
 // rowThreads chooses how many threads share a row of n elements, of which each loads so
 // many per iteration, and returns how many a block has.
-func rowThreads(info *runtime.Info, w *kernels.Fold, n, each int) (threads int) {
+func rowThreads(info *runtime.Info, w *kernels.RowReduction, n, each int) (threads int) {
 	warp := info.WarpSize
 	if ops.TraitsOf(info).WarpBlocks {
 		threads = warp
@@ -111,7 +111,7 @@ func rowThreads(info *runtime.Info, w *kernels.Fold, n, each int) (threads int) 
 	if g == warp && threads > warp && n >= threads && n > each*warp {
 		// Blocks of fewer threads for rows that are not long, in which each loads elements
 		// a few times.
-		for !few && threads > warp && n < longFold*each*threads {
+		for !few && threads > warp && n < longReduction*each*threads {
 			threads /= 2
 		}
 		if threads > warp {
@@ -124,8 +124,8 @@ func rowThreads(info *runtime.Info, w *kernels.Fold, n, each int) (threads int) 
 	return threads
 }
 
-func (p *foldPlan) planRows(info *runtime.Info) {
-	w := &p.fold
+func (p *reductionPlan) planRows(info *runtime.Info) {
+	w := &p.reduction
 	w.Contiguous = dsl.ConstBool(w.Ins > 0 && w.InStep[0] == 1)
 	w.Nested = dsl.ConstBool(w.Ins > 1 && w.InSize[0] >= nestedRow)
 	if p.r.form != kernels.Single && ops.TraitsOf(info).HidesLatency {
@@ -186,8 +186,8 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 
 // fits reports whether all that threads go through begins at multiples of v elements, side
 // by side.
-func (p *foldPlan) fits(v int) bool {
-	w := &p.fold
+func (p *reductionPlan) fits(v int) bool {
+	w := &p.reduction
 	if !bool(w.Contiguous) || w.Ins > 1 && !bool(w.Nested) || v > int(w.InFlight) || !bool(w.Nested) && p.parts > 1 && w.Part%v != 0 {
 		return false
 	}
@@ -220,8 +220,8 @@ func rowParts(info *runtime.Info, form dsl.ConstInt, threads int) int {
 // cut divides rows into parts of at least so much if there are too few blocks for the
 // device, which wants so many, or if they are longer than most. Parts of more than from are
 // multiples of step.
-func (p *foldPlan) cut(want, blocks, span, least, step, from, most int) {
-	w := &p.fold
+func (p *reductionPlan) cut(want, blocks, span, least, step, from, most int) {
+	w := &p.reduction
 	p.parts = 1
 	if 2*blocks <= want {
 		p.parts = max(1, min(want/blocks, span/least))
@@ -236,8 +236,8 @@ func (p *foldPlan) cut(want, blocks, span, least, step, from, most int) {
 	p.parts = (span + w.Part - 1) / w.Part
 }
 
-func (p *foldPlan) planCols(info *runtime.Info) {
-	w := &p.fold
+func (p *reductionPlan) planCols(info *runtime.Info) {
+	w := &p.reduction
 	w.Contiguous = w.XStep[0] == 1
 	w.Width = w.OutSize[0]
 	w.Rows /= w.Width
@@ -284,7 +284,7 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 
 // fitCols reports whether v neighbouring columns are contiguous everywhere, at multiples
 // of v elements.
-func fitCols(w *kernels.Fold, v int) bool {
+func fitCols(w *kernels.RowReduction, v int) bool {
 	for d := range int(w.Ins) {
 		if w.InStep[d]%v != 0 {
 			return false
@@ -320,8 +320,8 @@ func downVec(form dsl.ConstInt, size int) int {
 
 // goDown has each block go down all of some columns, if there are about as many blocks then as
 // the device has multiprocessors, so that no parts are joined later, and reports whether there are.
-func (p *foldPlan) goDown(info *runtime.Info) bool {
-	w, size := p.fold, p.x.DType.Size()
+func (p *reductionPlan) goDown(info *runtime.Info) bool {
+	w, size := p.reduction, p.x.DType.Size()
 	vec, threads := downVec(w.Form, size), downThreads
 	if w.Form == kernels.Triple || p.r.computes(p.x.DType).Size() > 4 {
 		threads /= 2
@@ -342,7 +342,7 @@ func (p *foldPlan) goDown(info *runtime.Info) bool {
 			continue // multiprocessors would be idle
 		}
 		w.Block, w.Group, w.Vec, w.Whole, w.InFlight = dsl.ConstInt(threads), dsl.ConstInt(lanes), dsl.ConstInt(vec), false, dsl.ConstInt(inFlight)
-		p.fold, p.down, p.parts = w, true, 1
+		p.reduction, p.down, p.parts = w, true, 1
 		p.tree(info, w.N/(inFlight/vec*threads/lanes))
 		p.grid = runtime.Grid{Blocks: runtime.Dim3{X: strips, Z: min(w.Rows, ops.MaxBlocks())}, Threads: runtime.Dim3{X: threads}}
 		return true
@@ -351,7 +351,7 @@ func (p *foldPlan) goDown(info *runtime.Info) bool {
 }
 
 // planParts chooses how partial results are merged.
-func (p *foldPlan) planParts(info *runtime.Info) {
+func (p *reductionPlan) planParts(info *runtime.Info) {
 	w := &p.second
 	w.N = p.parts
 	if w.Outs == 0 {
@@ -371,7 +371,7 @@ func eachPart(info *runtime.Info) int {
 }
 
 // run launches the kernels.
-func (p *foldPlan) run(s *runtime.Stream) error {
+func (p *reductionPlan) run(s *runtime.Stream) error {
 	f := p.in.fns
 	xh, oh := p.x.Header(), p.out.Header()
 	x, out := ops.SliceArg(p.x.DType, &xh), ops.SliceArg(p.out.DType, &oh)
@@ -383,7 +383,7 @@ func (p *foldPlan) run(s *runtime.Stream) error {
 		case p.across:
 			k = p.in.cols
 		}
-		return k.Launch(s, p.grid, out, x, p.fold, f[0], f[1], f[2], f[3])
+		return k.Launch(s, p.grid, out, x, p.reduction, f[0], f[1], f[2], f[3])
 	}
 	grid := p.joinGrid(s)
 	if !p.in.parts.Loaded(s.Device(), nil, nil, nil, nil, nil, p.second, f[2], f[3]) {
@@ -401,15 +401,15 @@ func (p *foldPlan) run(s *runtime.Stream) error {
 }
 
 // prefetch has both kernels compiled at the same time.
-func (p *foldPlan) prefetch(dev *runtime.Device) error {
+func (p *reductionPlan) prefetch(dev *runtime.Device) error {
 	f := p.in.fns
 	return jit.Prefetch(dev,
-		jit.Wanted{Kernel: p.partial(), Consts: []any{p.fold, f[0], f[1], f[2]}},
+		jit.Wanted{Kernel: p.partial(), Consts: []any{p.reduction, f[0], f[1], f[2]}},
 		jit.Wanted{Kernel: p.in.parts, Consts: []any{p.second, f[2], f[3]}})
 }
 
 // partial is the kernel that stores the partial results.
-func (p *foldPlan) partial() *jit.Kernel {
+func (p *reductionPlan) partial() *jit.Kernel {
 	if p.across {
 		return p.in.partCols
 	}
@@ -417,7 +417,7 @@ func (p *foldPlan) partial() *jit.Kernel {
 }
 
 // runParts launches the kernel that stores the partial results, and returns where.
-func (p *foldPlan) runParts(s *runtime.Stream, scratch *ops.Scratch) (args [4]any, err error) {
+func (p *reductionPlan) runParts(s *runtime.Stream, scratch *ops.Scratch) (args [4]any, err error) {
 	c, n := p.r.computes(p.x.DType), p.parts*p.second.Rows
 	if err := scratch.Alloc(s, n*(3*c.Size()+8)); err != nil {
 		return args, fmt.Errorf("%s: %w", p.r.name, err)
@@ -430,7 +430,7 @@ func (p *foldPlan) runParts(s *runtime.Stream, scratch *ops.Scratch) (args [4]an
 		args[i] = ops.SliceArg(c, &h[i])
 	}
 	f, xh := p.in.fns, p.x.Header()
-	err = p.partial().Launch(s, p.grid, args[0], args[1], args[2], args[3], ops.SliceArg(p.x.DType, &xh), p.fold, f[0], f[1], f[2])
+	err = p.partial().Launch(s, p.grid, args[0], args[1], args[2], args[3], ops.SliceArg(p.x.DType, &xh), p.reduction, f[0], f[1], f[2])
 	if err != nil {
 		scratch.Free(s)
 	}
@@ -438,7 +438,7 @@ func (p *foldPlan) runParts(s *runtime.Stream, scratch *ops.Scratch) (args [4]an
 }
 
 // joinGrid is the grid for a kernel that joins parts.
-func (p *foldPlan) joinGrid(s *runtime.Stream) runtime.Grid {
+func (p *reductionPlan) joinGrid(s *runtime.Stream) runtime.Grid {
 	info := ops.DeviceInfo(s.Device())
 	threads := rowThreads(&info, &p.second, p.parts, eachPart(&info))
 	per := 1
