@@ -21,6 +21,10 @@ type architecture struct {
 	// rename has regular expressions and what replaces them: from the names of parameters to those of
 	// tensors in safetensors files. A * in the result stands for the number of each expert.
 	rename [][2]string
+	// renameGGUF has such rules for GGUF files, before the usual ones.
+	renameGGUF [][2]string
+	// prefix is in front of the names of all but the head, in some files.
+	prefix string
 	// edit says which part of a tensor a parameter is, and how it is changed, in safetensors files.
 	edit func(c *Config, name string, o *origin)
 
@@ -58,6 +62,14 @@ type traits struct {
 	parallel  bool // attention and feed-forward network have the same input
 	embedNorm bool
 
+	relative      *relative // scores by how far keys are from queries, or nil
+	bidirectional bool      // tokens attend to all of their sequence
+	sumNorm       bool      // norms are those of sums, x + attention and x + the feed-forward network
+	noFirstNorm   bool      // the first layer has no norm before attention
+	noLastNorm    bool      // there is none behind the layers
+	segments      int       // kinds of tokens that have embeddings of their own
+	embedWidth    int       // features of embeddings, 0 for those between layers
+
 	qkvBias, outBias, mlpBias, headBias bool
 
 	qkNorm      qkNorm
@@ -73,6 +85,7 @@ type traits struct {
 	slopes           []float64 // of ALiBi, for each head; nil: none
 
 	plainMLP   bool // down(act(up(x)))
+	downBias   bool // of the last layer of a gated feed-forward network
 	moe        func(layer int) bool
 	routing    nn.MoEOptions
 	sharedGate bool // the expert for all tokens has a factor for each
@@ -95,11 +108,21 @@ func (t *traits) newNorm(c *Config, n int) norm {
 	return l
 }
 
-// Architectures lists the names that models have in config.json (model_type) and in GGUF files
-// (general.architecture), those of the latter with "gguf:" in front of them.
+// Architectures lists the names that language models have in config.json (model_type) and in GGUF
+// files (general.architecture), those of the latter with "gguf:" in front of them. [Encoders] lists
+// encoders.
 func Architectures() []string {
+	list := make([]*architecture, len(architectures))
+	for i := range list {
+		list[i] = &architectures[i]
+	}
+	return namesOf(list)
+}
+
+// namesOf lists the names of rows.
+func namesOf(list []*architecture) []string {
 	var out []string
-	for _, a := range architectures {
+	for _, a := range list {
 		out = append(out, a.names...)
 		for _, g := range a.gguf {
 			out = append(out, "gguf:"+g)
@@ -109,36 +132,52 @@ func Architectures() []string {
 	return slices.Compact(out)
 }
 
+// has reports whether a row is that of a configuration.
+func (a *architecture) has(c *Config) bool {
+	if c.gguf {
+		return slices.Contains(a.gguf, c.ModelType)
+	}
+	return slices.Contains(a.names, c.ModelType)
+}
+
+// rejected is an error if a configuration asks for what this package has not.
+func (a *architecture) rejected(c *Config) error {
+	for _, key := range a.reject {
+		if c.keys.has(key) && c.keys.bool(key) {
+			return fmt.Errorf("models: %w: %s with %s, which is not supported",
+				ErrConfig, c.ModelType, key)
+		}
+	}
+	return nil
+}
+
 // architectureOf finds the row of a configuration.
 func architectureOf(c *Config) (*architecture, error) {
 	for i := range architectures {
-		a := &architectures[i]
-		list := a.names
-		if c.gguf {
-			list = a.gguf
+		if a := &architectures[i]; a.has(c) {
+			return a, a.rejected(c)
 		}
-		if !slices.Contains(list, c.ModelType) {
-			continue
-		}
-		for _, key := range a.reject {
-			if c.keys.has(key) && c.keys.bool(key) {
-				return nil, fmt.Errorf("models: %w: %s with %s, which is not supported",
-					ErrConfig, c.ModelType, key)
-			}
-		}
-		return a, nil
 	}
+	if slices.ContainsFunc(encoders, func(r encoderRow) bool { return r.has(c) }) {
+		return nil, fmt.Errorf("models: %w: %s is an encoder, which makes no text: see OpenEncoder",
+			ErrConfig, c.ModelType)
+	}
+	return nil, unknown(c, Architectures())
+}
+
+// unknown is the error of a configuration whose row is not among some names.
+func unknown(c *Config, names []string) error {
 	where, prefix := "model_type in config.json", ""
 	if c.gguf {
 		where, prefix = "general.architecture in the GGUF file", "gguf:"
 	}
 	var have []string
-	for _, name := range Architectures() {
+	for _, name := range names {
 		rest, ok := strings.CutPrefix(name, prefix)
 		if ok && (c.gguf || !strings.Contains(name, ":")) {
 			have = append(have, rest)
 		}
 	}
-	return nil, fmt.Errorf("models: %w: %q, the %s, is no architecture that is known; there are %s",
+	return fmt.Errorf("models: %w: %q, the %s, is no architecture that is known; there are %s",
 		ErrConfig, c.ModelType, where, strings.Join(have, ", "))
 }

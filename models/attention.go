@@ -15,7 +15,9 @@ type Attention struct {
 	O     *nn.Linear `nn:"o_proj"`
 	QNorm norm       `nn:"q_norm"` // or nil
 	KNorm norm       `nn:"k_norm"`
-	Sinks *nn.Param  `nn:"sinks"` // a score for each head, or nil
+	Sinks *nn.Param  `nn:"sinks"`          // a score for each head, or nil
+	PosQ  *nn.Linear `nn:"pos_query_proj"` // of embeddings of distances (DeBERTa), or nil
+	PosK  *nn.Linear `nn:"pos_key_proj"`
 
 	heads, kvHeads, size int
 
@@ -37,7 +39,7 @@ func newAttention(c *Config, t *traits, i int) *Attention {
 		O:     linear(q, in, t.outBias),
 		heads: c.Heads, kvHeads: c.KVHeads, size: c.HeadDim,
 		interleaved: t.interleaved, clip: c.ClipQKV, rope: -1, slopes: t.slopes,
-		options: attention.Options{Causal: true, Scale: c.AttentionScale, SoftCap: c.AttentionSoftCap},
+		options: attention.Options{Causal: !t.bidirectional, Scale: c.AttentionScale, SoftCap: c.AttentionSoftCap},
 	}
 	switch t.qkNorm {
 	case normOfHeads:
@@ -48,6 +50,14 @@ func newAttention(c *Config, t *traits, i int) *Attention {
 	if t.sinks {
 		a.Sinks = nn.NewParam(nn.Zeros, c.Heads)
 	}
+	if r := t.relative; r != nil && r.apart {
+		if r.toPosition {
+			a.PosK = linear(in, q, true)
+		}
+		if r.toContent {
+			a.PosQ = linear(in, q, true)
+		}
+	}
 	if len(t.ropes) > 0 {
 		if t.ropeOf != nil {
 			a.rope = t.ropeOf(i)
@@ -56,7 +66,9 @@ func newAttention(c *Config, t *traits, i int) *Attention {
 		}
 	}
 	if c.Window > 0 && t.windowed != nil && t.windowed(i) {
-		a.window = c.Window
+		if a.window = c.Window; t.bidirectional { // as many in front as behind
+			a.options.Window = &attention.Window{Left: c.Window / 2, Right: c.Window / 2}
+		}
 	}
 	return a
 }
@@ -73,8 +85,11 @@ func (a *Attention) forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor {
 		a.options.Sinks = a.Sinks.Tensor()
 	}
 	q = a.rotated(q, b)
-	if a.window > 0 {
+	if a.window > 0 || !a.options.Causal {
 		k = a.rotated(k, b)
+	}
+	if !a.options.Causal {
+		return a.O.Forward(a.attendAll(q, k, v, b))
 	}
 	if b.paged(i) {
 		return a.O.Forward(a.attendPaged(q, k, v, b, i))
@@ -96,6 +111,24 @@ func (a *Attention) forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor {
 		y = tensor.Cat(0, parts...)
 	}
 	return a.O.Forward(y)
+}
+
+// attendAll returns (tokens, features) of queries, keys and values of a batch, of which each token
+// attends to all of its sequence. Nothing is kept.
+func (a *Attention) attendAll(q, k, v *tensor.Tensor, b *batch) *tensor.Tensor {
+	if b.distances != nil {
+		parts := make([]*tensor.Tensor, len(b.list))
+		for i := range parts {
+			of := func(t *tensor.Tensor) *tensor.Tensor { return t.Narrow(2, b.starts[i], b.count(i)) }
+			o := a.options
+			o.Mask = b.distances.scores(a, of(q), of(k))
+			parts[i] = attention.SDPA(of(q), of(k), of(v), o).Transpose(1, 2)
+		}
+		return tensor.Cat(1, parts...).Reshape(b.starts[len(b.list)], a.heads*a.size)
+	}
+	packed := func(t *tensor.Tensor) *tensor.Tensor { return t.Squeeze(0).Transpose(0, 1) }
+	y := attention.VarLen(packed(q), packed(k), packed(v), b.starts, b.starts, a.options)
+	return y.Reshape(b.starts[len(b.list)], a.heads*a.size)
 }
 
 // project returns (1, heads, tokens, size) of (tokens, features).

@@ -25,6 +25,7 @@ var ggufKeys = map[string]string{
 	"attention.layer_norm_rms_epsilon":  "rms_norm_eps",
 	"attention.layer_norm_epsilon":      "layer_norm_eps",
 	"attention.sliding_window":          "sliding_window",
+	"attention.sliding_window_pattern":  "sliding_window_pattern",
 	"attention.clamp_kqv":               "clip_qkv",
 	"attention.scale":                   "attention_multiplier",
 	"rope.dimension_count":              "rotary_dim",
@@ -41,6 +42,7 @@ var ggufKeys = map[string]string{
 	"residual_scale":                    "residual_multiplier",
 	"logit_scale":                       "logits_scaling",
 	"use_parallel_residual":             "use_parallel_residual",
+	"pooling_type":                      "pooling_type",
 }
 
 // ggufScaling are the keys about longer sequences, and those of rope_scaling.

@@ -10,15 +10,18 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
-// Decoder is the network of Llama (Touvron et al., 2023) and of what is like it. Its parameters
-// have the names of Llama's files.
+// Decoder is the network of Llama (Touvron et al., 2023) and of what is like it, encoders among
+// them, whose tokens attend to all of their sequence. Its parameters have the names of Llama's files.
 type Decoder struct {
 	Embed     *nn.Embedding `nn:"model.embed_tokens"`
 	Positions *nn.Embedding `nn:"model.embed_positions"` // learned ones (GPT-2), or nil
+	Segments  *nn.Embedding `nn:"model.embed_segments"`  // of first and second texts (BERT), or nil
 	EmbedNorm norm          `nn:"model.embed_norm"`      // or nil
+	EmbedProj *nn.Linear    `nn:"model.embed_proj"`      // of embeddings of another width, or nil
+	Relative  *Relative     `nn:"model.relative"`        // (DeBERTa), or nil
 	Layers    []*Block      `nn:"model.layers"`
-	Norm      norm          `nn:"model.norm"`
-	Head      *nn.Linear    `nn:"lm_head"` // nil: that of the embedding
+	Norm      norm          `nn:"model.norm"` // or nil
+	Head      *nn.Linear    `nn:"lm_head"`    // nil: that of the embedding
 
 	config *Config      `nn:"-"`
 	traits traits       `nn:"-"`
@@ -44,6 +47,7 @@ type Block struct {
 
 	parallel bool    // both have the same input
 	scale    float64 // of what both add, 0 for 1
+	sumNorm  bool    // AttnPost and MLPPost are norms of sums: x + attention, x + feed-forward
 }
 
 // mixer is the part of a layer in which tokens meet: attention, or what is in its place.
@@ -58,14 +62,26 @@ func newDecoder(c *Config, t traits) (*Decoder, error) {
 	if err := c.checkAttention(); err != nil {
 		return nil, err
 	}
-	d := &Decoder{config: c, traits: t, Embed: nn.NewEmbedding(c.VocabSize, c.HiddenSize)}
+	width := cmp.Or(t.embedWidth, c.HiddenSize)
+	d := &Decoder{config: c, traits: t, Embed: nn.NewEmbedding(c.VocabSize, width)}
 	if t.learnedPositions {
-		d.Positions = nn.NewEmbedding(c.MaxPositions, c.HiddenSize)
+		d.Positions = nn.NewEmbedding(c.MaxPositions, width)
+	}
+	if t.segments > 0 {
+		d.Segments = nn.NewEmbedding(t.segments, width)
 	}
 	if t.embedNorm {
-		d.EmbedNorm = t.newNorm(c, c.HiddenSize)
+		d.EmbedNorm = t.newNorm(c, width)
 	}
-	d.Norm = t.newNorm(c, c.HiddenSize)
+	if width != c.HiddenSize {
+		d.EmbedProj = linear(width, c.HiddenSize, true)
+	}
+	if t.relative != nil {
+		d.Relative = newRelative(c, &t)
+	}
+	if !t.noLastNorm {
+		d.Norm = t.newNorm(c, c.HiddenSize)
+	}
 	if c.TieEmbedding == nil || !*c.TieEmbedding {
 		d.Head = linear(c.HiddenSize, c.VocabSize, t.headBias)
 	}
@@ -88,7 +104,7 @@ func newDecoder(c *Config, t traits) (*Decoder, error) {
 
 // newBlock returns layer i.
 func newBlock(c *Config, t *traits, i int) (b *Block, err error) {
-	b = &Block{parallel: t.parallel, scale: c.ResidualScale}
+	b = &Block{parallel: t.parallel, scale: c.ResidualScale, sumNorm: t.sumNorm}
 	if t.mixer != nil {
 		b.Attn = t.mixer(i)
 	}
@@ -99,13 +115,13 @@ func newBlock(c *Config, t *traits, i int) (b *Block, err error) {
 	default:
 		b.Attn = newAttention(c, t, i)
 	}
-	if !t.noPreNorm {
+	if !t.noPreNorm && (i > 0 || !t.noFirstNorm) {
 		b.InputNorm = t.newNorm(c, c.HiddenSize)
 	}
 	if !t.noPreNorm && !t.oneNorm {
 		b.MLPNorm = t.newNorm(c, c.HiddenSize)
 	}
-	if t.postNorm {
+	if t.postNorm || t.sumNorm {
 		b.AttnPost, b.MLPPost = t.newNorm(c, c.HiddenSize), t.newNorm(c, c.HiddenSize)
 	}
 	b.MLP, err = t.newMLP(c, i)
@@ -130,10 +146,17 @@ func (d *Decoder) hidden(b *batch) *tensor.Tensor {
 	if d.Positions != nil {
 		x = x.Add(d.Positions.Forward(b.positions()))
 	}
+	if d.Segments != nil {
+		x = x.Add(d.Segments.Forward(b.segments()))
+	}
 	if d.EmbedNorm != nil {
 		x = d.EmbedNorm.Forward(x)
 	}
+	if d.EmbedProj != nil {
+		x = d.EmbedProj.Forward(x)
+	}
 	b.rotate(d.ropes)
+	b.distances = d.Relative.distances()
 	var more *tensor.Tensor // what is still to be added to x
 	for i, l := range d.Layers {
 		x, more = l.forward(x, more, b, i)
@@ -171,6 +194,11 @@ func (d *Decoder) logits(h *tensor.Tensor) *tensor.Tensor {
 // forward adds the layer to x + more. It returns the sum, and what is still to be added to it.
 func (l *Block) forward(x, more *tensor.Tensor, b *batch, i int) (sum, rest *tensor.Tensor) {
 	h, x := normSum(l.InputNorm, x, more)
+	if l.sumNorm {
+		x, _ = normSum(l.AttnPost, x, l.Attn.forward(h, b, i))
+		x, _ = normSum(l.MLPPost, x, l.MLP.Forward(x))
+		return x, nil
+	}
 	a := l.scaled(after(l.AttnPost, l.Attn.forward(h, b, i)))
 	if l.parallel {
 		if l.MLPNorm != nil {
@@ -248,7 +276,7 @@ func (t *traits) newGated(c *Config, width int) (*nn.GatedMLP, error) {
 	return &nn.GatedMLP{
 		GateProj: linear(c.HiddenSize, width, t.mlpBias),
 		UpProj:   linear(c.HiddenSize, width, t.mlpBias),
-		DownProj: linear(width, c.HiddenSize, t.mlpBias), Act: act,
+		DownProj: linear(width, c.HiddenSize, t.mlpBias || t.downBias), Act: act,
 	}, err
 }
 

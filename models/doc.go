@@ -18,6 +18,15 @@
 // in GGUF files, what of it differs from Llama, and where its weights are in files. Llama and all
 // that are like it are one network, [Decoder]; [Architectures] lists what there is.
 //
+// # Encoders
+//
+// An [Encoder] makes vectors of texts, or scores: BERT and what followed it, and language models
+// that are published for this. [Encoder.Embed] is what sentence-transformers calls encode, with the
+// pooling, prompts and norm that are published with the weights; [Encoder.Encode] returns hidden
+// states, [Encoder.Logits] scores of the vocabulary or of classes, and [Encoder.Score] how well
+// texts answer a query. Texts of any lengths go together without padding. [Encoders] lists what
+// there is.
+//
 // Weights in blocks of few bits are multiplied as they are: GGUF files of all types, and the
 // quantized safetensors files that package quantized/checkpoint reads.
 package models

@@ -141,6 +141,10 @@ type batch struct {
 	ids    *tensor.Tensor
 	device *tensor.Device
 
+	kinds []int32 // which segment each id is of; nil: the first
+
+	distances *distances // scores by how far keys are from queries, or nil
+
 	tables [][]attention.Rotation // for all positions of each sequence
 	rows   []attention.Rotation   // those of the batch, a row for each id
 
@@ -211,6 +215,15 @@ func (b *batch) positions() *tensor.Tensor {
 		}
 	}
 	return tensor.From(b.device, at, len(at))
+}
+
+// segments are those of the ids.
+func (b *batch) segments() *tensor.Tensor {
+	n := b.starts[len(b.list)]
+	if b.kinds == nil {
+		return tensor.Zeros(b.device, tensor.I32, n)
+	}
+	return tensor.From(b.device, b.kinds, n)
 }
 
 // newState returns what a sequence keeps.

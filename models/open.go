@@ -179,7 +179,7 @@ func (p *published) load(o Options) (*LM, error) {
 		return nil, err
 	}
 	m.Net = net
-	if err := p.weights(m, a, of, o); err != nil {
+	if err := p.weights(m, net, a, of, o); err != nil {
 		return nil, err
 	}
 	if err := p.tokenizer(m); err != nil {
@@ -239,7 +239,9 @@ func (p *published) decideTie(head string) {
 }
 
 // weights loads the parameters.
-func (p *published) weights(m *LM, a *architecture, of func(string) *origin, o Options) error {
+func (p *published) weights(
+	m *LM, net any, a *architecture, of func(string) *origin, o Options,
+) error {
 	ignore := a.ignore
 	if *p.config.TieEmbedding {
 		ignore = append(slices.Clone(ignore), `(^|\.)lm_head\.`, `^output\.weight$`)
@@ -249,7 +251,7 @@ func (p *published) weights(m *LM, a *architecture, of func(string) *origin, o O
 		n := strconv.Itoa(p.config.Layers + i)
 		ignore = append(slices.Clone(ignore), `layers\.`+n+`\.`)
 	}
-	w, r, err := newWeights(m.Net, p.set, p.from, of, ignore)
+	w, r, err := newWeights(net, p.set, p.from, of, ignore)
 	if err != nil {
 		return err
 	}
@@ -258,11 +260,11 @@ func (p *published) weights(m *LM, a *architecture, of func(string) *origin, o O
 		return err
 	}
 	on := nn.On{Device: m.Device, DType: m.DType}
-	_, err = nn.Load(m.Net, w, nn.LoadOptions{On: on, Lenient: true, Progress: o.Progress})
+	_, err = nn.Load(net, w, nn.LoadOptions{On: on, Lenient: true, Progress: o.Progress})
 	if err != nil {
 		return err
 	}
-	return nn.SetFrozen(m.Net, true)
+	return nn.SetFrozen(net, true)
 }
 
 // autoDType is the type of weights that none is asked for.
@@ -374,6 +376,11 @@ func (p *published) ggufBiases() {
 		if !p.config.keys.has(key) {
 			p.config.keys.of[key] = json.RawMessage(strconv.FormatBool(is))
 		}
+	}
+	if e, err := p.set.Get("token_types.weight"); err == nil {
+		p.config.keys.of["type_vocab_size"] = json.RawMessage(strconv.Itoa(e.Shape()[0]))
+	} else {
+		p.config.keys.of["type_vocab_size"] = json.RawMessage("0")
 	}
 }
 

@@ -79,7 +79,7 @@ func (a *architecture) originOf(
 		rules = append(rules, usual...)
 	}
 	if c.gguf {
-		rules = usualGGUF
+		rules = append(slices.Clone(a.renameGGUF), usualGGUF...)
 	}
 	rename, err := nn.Replace(rules...)
 	if err != nil {
@@ -97,28 +97,33 @@ func (a *architecture) originOf(
 		case a.edit != nil:
 			a.edit(c, name, o)
 		}
-		o.prefixed(has)
+		o.prefixed(has, a.prefix)
 		return o
 	}, nil
 }
 
 // prefixed finds a tensor that is called otherwise in front: some files have only the network
-// below the last layer, and some have the network as a part of one for images and texts.
-func (o *origin) prefixed(has map[string]bool) {
+// below the last layer, and some have the network as a part of one for images and texts. Files of
+// BERT's first years have gamma and beta for the weights of norms.
+func (o *origin) prefixed(has map[string]bool, prefix string) {
 	is := func(name string) bool { return has[strings.Replace(name, "*", "0", 1)] }
-	if is(o.name) {
-		return
-	}
 	rest := strings.TrimPrefix(strings.TrimPrefix(o.name, "transformer."), "model.")
 	for _, name := range []string{
-		rest, "language_model." + o.name, "model.language_model." + rest, "model." + o.name,
+		o.name, rest, "language_model." + o.name, "model.language_model." + rest, "model." + o.name,
+		strings.TrimPrefix(o.name, prefix), prefix + o.name,
 	} {
-		if is(name) {
-			o.name = name
-			return
+		for _, name := range []string{name, gammaBeta.Replace(name)} {
+			if is(name) {
+				o.name = name
+				return
+			}
 		}
 	}
 }
+
+// gammaBeta are the older names of the parameters of norms.
+var gammaBeta = strings.NewReplacer("LayerNorm.weight", "LayerNorm.gamma",
+	"LayerNorm.bias", "LayerNorm.beta")
 
 // packedQKV are the names of attention's tensors in GGUF files where all are one.
 var packedQKV = regexp.MustCompile(`attn_[qkv]\.(weight|bias)$`)
@@ -345,6 +350,8 @@ func listed(names []string) string {
 }
 
 var errNoWeights = errors.New("no weights")
+
+var errDeBERTa = errors.New("a convolution, or embeddings of another size: not supported")
 
 var errOPT = errors.New("norms behind layers or embeddings of another size: not supported")
 
