@@ -43,7 +43,10 @@ type Options struct {
 
 // Open loads a model: a folder with config.json, weights and tokenizer as they are on the Hugging
 // Face hub, a file of these weights or their index, or a GGUF file. The files are closed when it
-// returns.
+// returns. Package hub downloads them:
+//
+//	path, err := client.Model(ctx, "Qwen/Qwen3-0.6B", nil)
+//	lm, err := models.Open(path, models.Options{})
 //
 // Weights that are missing, or that the model does not have, are an error of kind [nn.ErrNames]
 // with their names, and an architecture that there is none of is one of kind [ErrConfig].

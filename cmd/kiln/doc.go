@@ -14,6 +14,7 @@
 //	kiln tensors convert | quantize | dequantize           write other formats and types
 //	kiln tensors split | merge                             write a model as several files, or as one
 //	kiln run model [prompt]                                talk with a language model, or have it go on with a text
+//	kiln pull name...                                      download language models from the Hugging Face hub
 //	kiln cache ls | path | gc | clear                      the store of compiled kernels
 //	kiln cache verify [packages]                           compile again what is in it and compare
 //	kiln cache export | import | push | pull               to and from bundles and registries

@@ -42,12 +42,13 @@ func runCommand() *cobra.Command {
 		Use:   "run model [prompt]",
 		Short: "talk with a language model, or have it go on with a text",
 		Long: "Run loads a model, a folder as it is on the Hugging Face hub or a GGUF file, and answers\n" +
-			"the prompt. Without a prompt it answers lines of the terminal, where /help lists commands,\n" +
+			"the prompt. A name on the hub, where there is no such path, is downloaded as by kiln pull.\n" +
+			"Without a prompt it answers lines of the terminal, where /help lists commands,\n" +
 			"or all of the standard input. A model without a chat template, or -raw, goes on with the\n" +
 			"text. An interrupt (Ctrl-C) ends the answer. Rates are on the standard error.\n\n" +
 			"How tokens are chosen is what the model's generation_config.json says, if it does, and else\n" +
 			"a temperature of 0.8 and a min-p of 0.05.",
-		Example: "  kiln run Qwen3-0.6B\n  kiln run llama.Q4_K_M.gguf -temp 0 -n 100 \"Why is the sky blue?\"",
+		Example: "  kiln run Qwen/Qwen3-0.6B\n  kiln run org/name-GGUF:Q4_K_M\n  kiln run llama.Q4_K_M.gguf -temp 0 -n 100 \"Why is the sky blue?\"",
 		Args:    wanting(cobra.RangeArgs(1, 2)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runModel(cmd, f, args) },
 	}
@@ -75,7 +76,11 @@ func runCommand() *cobra.Command {
 }
 
 func runModel(cmd *cobra.Command, f runFlags, args []string) error {
-	o, err := f.options(cmd, args[0])
+	path, err := localModel(cmd, args[0])
+	if err != nil {
+		return err
+	}
+	o, err := f.options(cmd, path)
 	if err != nil {
 		return err
 	}
@@ -83,7 +88,7 @@ func runModel(cmd *cobra.Command, f runFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	lm, err := f.open(cmd.ErrOrStderr(), args[0])
+	lm, err := f.open(cmd.ErrOrStderr(), path)
 	if err != nil {
 		return err
 	}

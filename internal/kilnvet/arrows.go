@@ -93,7 +93,8 @@ var arrows = []arrow{
 	{from: "quantized/qnn", to: []string{"ops/dtype", "tensor", "nn", "quantized"}},
 	// Text to ids and back: plain Go, which programs can import alone.
 	{from: "tokenizers", to: []string{"quantized/gguf"}},
-	{from: "models/chat"}, // text of conversations, which programs can import alone
+	{from: "models/chat"},                                     // text of conversations, which programs can import alone
+	{from: "models/hub", to: []string{"internal/atomicfile"}}, // downloads of files, likewise
 	{from: "models", to: []string{"dsl", "runtime", "jit", "ops", "tensor", "nn", "quantized", "tokenizers"}},
 
 	// Kernels that are compiled ahead: what does so, the operations that programs get so, and the
