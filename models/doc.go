@@ -1,5 +1,5 @@
 // Package models loads language models as they are published and runs them: a folder with
-// config.json, weights in safetensors files and a tokenizer, or one GGUF file.
+// config.json, weights in files of safetensors or PyTorch and a tokenizer, or one GGUF file.
 //
 //	lm, err := models.Open("Qwen3-0.6B", models.Options{})
 //	s := lm.NewSequence()

@@ -20,7 +20,6 @@ import (
 	"github.com/gokiln/kiln/quantized/qnn"
 	"github.com/gokiln/kiln/tensor"
 	"github.com/gokiln/kiln/tensor/file"
-	"github.com/gokiln/kiln/tensor/safetensors"
 	"github.com/gokiln/kiln/tokenizers"
 )
 
@@ -42,7 +41,8 @@ type Options struct {
 }
 
 // Open loads a model: a folder with config.json, weights and tokenizer as they are on the Hugging
-// Face hub, a file of these weights or their index, or a GGUF file. The files are closed when it
+// Face hub, a file of these weights or their index, or a GGUF file. Weights are in safetensors files,
+// or else in those of PyTorch (.bin), of which nothing is executed. The files are closed when it
 // returns. Package hub downloads them:
 //
 //	path, err := client.Model(ctx, "Qwen/Qwen3-0.6B", nil)
@@ -130,34 +130,6 @@ func findGGUF(path string) (*published, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return p, nil
-}
-
-// openWeights opens the safetensors files of a folder, or those that a path names.
-func openWeights(path string, folder bool) (*file.Set, error) {
-	switch {
-	case !folder && strings.HasSuffix(path, ".json"):
-		return safetensors.OpenIndex(path)
-	case !folder:
-		return safetensors.Open(path)
-	}
-	index := filepath.Join(path, "model.safetensors.index.json")
-	if _, err := os.Stat(index); err == nil {
-		return safetensors.OpenIndex(index)
-	}
-	if one := filepath.Join(path, "model.safetensors"); exists(one) {
-		return safetensors.Open(one)
-	}
-	list, err := filepath.Glob(filepath.Join(path, "*.safetensors"))
-	if err != nil || len(list) == 0 {
-		return nil, fmt.Errorf("%w: no safetensors files in %s", errNoWeights, path)
-	}
-	slices.Sort(list)
-	return safetensors.OpenAll(list...)
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // load makes the model of files.

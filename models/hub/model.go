@@ -85,8 +85,7 @@ func (s *Snapshot) modelFolder(
 }
 
 func isWeights(f *File) bool {
-	ext := path.Ext(f.Path)
-	return !strings.Contains(f.Path, "/") && (ext == ".safetensors" || ext == ".bin")
+	return weightsName.MatchString(f.Path)
 }
 
 // weights are the files with weights that package models would open: those of an index, or one
@@ -105,7 +104,7 @@ func (s *Snapshot) weights() ([]*File, error) {
 			return all, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: no weights", ErrNotFound)
+	return nil, nil
 }
 
 // indexed are the files that an index names.
@@ -133,6 +132,8 @@ func (s *Snapshot) indexed(index *File) ([]*File, error) {
 }
 
 var (
+	weightsName = regexp.MustCompile(`^([^/]*\.safetensors|pytorch_model[^/]*\.bin|adapter_model\.bin)$`)
+
 	splitName = regexp.MustCompile(`-\d{5}-of-(\d{5}\.gguf)$`)
 	quantName = regexp.MustCompile(
 		`(?i)(?:^|[-./_])((?:UD-)?(?:I?Q\d\w*|TQ\d_\d|MXFP4\w*|NVFP4|BF16|F16|F32))$`)

@@ -14,7 +14,11 @@ import (
 // model.safetensors.index.json, in whose folder or below it the files must be. It has
 // the tensors that the index names, each from the file that the index says; what else
 // is in the files is left out. Metadata is that of the files and the index.
-func OpenIndex(path string) (*file.Set, error) {
+func OpenIndex(path string) (*file.Set, error) { return OpenIndexWith(path, Open) }
+
+// OpenIndexWith is [OpenIndex] of files that are opened by open: PyTorch's have indexes of this
+// form, too.
+func OpenIndexWith(path string, open func(path string) (*file.Set, error)) (*file.Set, error) {
 	text, err := readIndex(path)
 	if err != nil {
 		return nil, err
@@ -26,7 +30,7 @@ func OpenIndex(path string) (*file.Set, error) {
 	out := file.NewSet()
 	closing := func(err error) error { return errors.Join(err, out.Close()) }
 	for _, f := range ix.files {
-		s, err := Open(filepath.Join(filepath.Dir(path), filepath.FromSlash(f)))
+		s, err := open(filepath.Join(filepath.Dir(path), filepath.FromSlash(f)))
 		if err != nil {
 			return nil, closing(err)
 		}
