@@ -82,6 +82,7 @@ type traits struct {
 	latent           *latent               // attention is that of DeepSeek, or nil
 	learnedPositions bool
 	sinks            bool      // attention has sinks
+	gatedAttention   bool      // results of attention have a gate, made with the queries
 	slopes           []float64 // of ALiBi, for each head; nil: none
 
 	plainMLP   bool // down(act(up(x)))

@@ -24,7 +24,8 @@ type Attention struct {
 	wholeNorm   bool // norms are over all heads together
 	rope        int  // which table, −1 for none
 	interleaved bool
-	window      int // tokens, 0 for all
+	gated       bool // rows of Q are those of a head's queries, then of its gate
+	window      int  // tokens, 0 for all
 	clip        float64
 	slopes      []float64         // of ALiBi
 	options     attention.Options `nn:"-"`
@@ -40,6 +41,9 @@ func newAttention(c *Config, t *traits, i int) *Attention {
 		heads: c.Heads, kvHeads: c.KVHeads, size: c.HeadDim,
 		interleaved: t.interleaved, clip: c.ClipQKV, rope: -1, slopes: t.slopes,
 		options: attention.Options{Causal: !t.bidirectional, Scale: c.AttentionScale, SoftCap: c.AttentionSoftCap},
+	}
+	if t.gatedAttention {
+		a.gated, a.Q = true, linear(in, 2*q, t.qkvBias)
 	}
 	switch t.qkNorm {
 	case normOfHeads:
@@ -75,7 +79,7 @@ func newAttention(c *Config, t *traits, i int) *Attention {
 
 // forward returns (tokens, features) of (tokens, features) for layer i of a batch.
 func (a *Attention) forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor {
-	q := a.project(a.Q, a.QNorm, x, a.heads)
+	q, gate := a.queries(x)
 	k := a.project(a.K, a.KNorm, x, a.kvHeads)
 	v := a.project(a.V, nil, x, a.kvHeads)
 	if a.slopes != nil && a.options.ALiBi == nil {
@@ -92,7 +96,7 @@ func (a *Attention) forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor {
 		return a.O.Forward(a.attendAll(q, k, v, b))
 	}
 	if b.paged(i) {
-		return a.O.Forward(a.attendPaged(q, k, v, b, i))
+		return a.out(a.attendPaged(q, k, v, b, i), gate)
 	}
 	parts := make([]*tensor.Tensor, len(b.list))
 	for n, s := range b.list {
@@ -109,6 +113,32 @@ func (a *Attention) forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor {
 	y := parts[0]
 	if len(parts) > 1 {
 		y = tensor.Cat(0, parts...)
+	}
+	return a.out(y, gate)
+}
+
+// queries returns queries, (1, heads, tokens, size), and the gate of results, (tokens, heads·size)
+// or nil.
+func (a *Attention) queries(x *tensor.Tensor) (q, gate *tensor.Tensor) {
+	if !a.gated {
+		return a.project(a.Q, a.QNorm, x, a.heads), nil
+	}
+	y := a.Q.Forward(x)
+	if y.Err() != nil {
+		return y, y
+	}
+	y = y.Reshape(1, y.Size(0), a.heads, 2*a.size)
+	q, gate = y.Narrow(3, 0, a.size), y.Narrow(3, a.size, a.size)
+	if a.QNorm != nil {
+		q = a.QNorm.Forward(q)
+	}
+	return q.Transpose(1, 2), gate.Reshape(y.Size(1), a.heads*a.size)
+}
+
+// out is what comes behind attention.
+func (a *Attention) out(y, gate *tensor.Tensor) *tensor.Tensor {
+	if gate != nil {
+		y = y.Mul(gate.Sigmoid())
 	}
 	return a.O.Forward(y)
 }

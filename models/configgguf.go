@@ -43,6 +43,9 @@ var ggufKeys = map[string]string{
 	"logit_scale":                       "logits_scaling",
 	"use_parallel_residual":             "use_parallel_residual",
 	"pooling_type":                      "pooling_type",
+	"expert_weights_scale":              "routed_scaling_factor",
+	"shortconv.l_cache":                 "conv_L_cache",
+	"leading_dense_block_count":         "num_dense_layers",
 }
 
 // ggufScaling are the keys about longer sequences, and those of rope_scaling.
@@ -66,6 +69,9 @@ func ConfigGGUF(m *gguf.Metadata) (*Config, error) {
 	for key, v := range m.All() {
 		name, ok := strings.CutPrefix(key, arch+".")
 		if !ok {
+			continue
+		}
+		if name == "attention.head_count_kv" && k.ggufLayers(v) {
 			continue
 		}
 		text, err := jsonOf(v)
@@ -111,6 +117,29 @@ func ConfigGGUF(m *gguf.Metadata) (*Config, error) {
 	}
 	c.ModelType, c.gguf = arch, true
 	return c, nil
+}
+
+// ggufLayers reads a list of the heads of keys of each layer, of which those without attention have
+// none. It returns false of other values.
+func (k *keys) ggufLayers(v gguf.Value) bool {
+	list, err := gguf.ListAs[int64](v)
+	if err != nil || len(list) == 0 || slices.Min(list) != 0 {
+		return false
+	}
+	heads, types := slices.Max(list), make([]string, len(list))
+	for i, n := range list {
+		switch n {
+		case 0:
+			types[i] = "recurrent"
+		case heads:
+			types[i] = "full_attention"
+		default:
+			return false
+		}
+	}
+	k.of["layer_types"], _ = json.Marshal(types)
+	k.of["num_key_value_heads"], _ = json.Marshal(heads)
+	return true
 }
 
 // jsonOf is a value of the metadata in JSON, nil of one that no configuration has. A list of equal

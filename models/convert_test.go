@@ -182,6 +182,8 @@ func (g *golden) converted(c *Config, to string, a array) array {
 		return a.rows(ungrouped(c))
 	case strings.Contains(to, "gate_inp_shexp"):
 		a.shape = a.shape[1:]
+	case strings.Contains(to, "conv.weight"):
+		a.shape = []int{a.shape[0], a.shape[2]}
 	}
 	return a
 }
@@ -201,6 +203,20 @@ func (g *golden) metadata(c *Config) *gguf.Metadata {
 		if n > 0 {
 			m.Set(g.Arch+"."+key, gguf.Of(uint32(n)))
 		}
+	}
+	if strings.HasPrefix(g.Arch, "lfm2") {
+		heads := make([]int32, c.Layers)
+		for i, kind := range c.LayerTypes {
+			if kind == "full_attention" {
+				heads[i] = int32(c.KVHeads)
+			}
+		}
+		m.Set(g.Arch+".attention.head_count_kv", gguf.ListOf(heads))
+		m.Set(g.Arch+".shortconv.l_cache", gguf.Of(uint32(c.keys.int("conv_L_cache"))))
+		m.Set(g.Arch+".leading_dense_block_count", gguf.Of(uint32(c.keys.int("num_dense_layers"))))
+	}
+	if x := c.keys.float("routed_scaling_factor"); x != 0 {
+		m.Set(g.Arch+".expert_weights_scale", gguf.Of(float32(x)))
 	}
 	logit := c.LogitScale
 	if strings.HasPrefix(g.Arch, "co") { // Cohere's models multiply by it

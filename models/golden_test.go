@@ -214,7 +214,9 @@ func TestGolden(t *testing.T) {
 }
 
 // inPages are models that run with pages of one pool, too.
-var inPages = []string{"llama", "gemma3", "gpt_oss", "mpt", "qwen3", "smollm3"}
+var inPages = []string{
+	"llama", "gemma3", "gpt_oss", "mpt", "qwen3", "smollm3", "lfm2", "qwen3_next", "recurrent_gemma",
+}
 
 // many feeds more sequences than the first pages of a pool are for, token by token together, with
 // those that end between.

@@ -346,6 +346,8 @@ func (p *published) ggufBiases() {
 		"bias":                  has("blk.0.ffn_up.bias"),
 		"use_parallel_residual": !has("blk.0.ffn_norm.weight"),
 
+		"conv_bias": has("blk.0.shortconv.in_proj.bias", "blk.1.shortconv.in_proj.bias"),
+
 		"new_decoder_architecture": has("blk.0.attn_norm_2.weight"), // of Falcon
 	} {
 		if !p.config.keys.has(key) {

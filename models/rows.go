@@ -65,8 +65,11 @@ var mixtralNames = [][2]string{
 	{`mlp\.experts\.up_proj`, "block_sparse_moe.experts.*.w3.weight"},
 }
 
-// architectures is the table, the most used first.
-var architectures = []architecture{
+// architectures is the table.
+var architectures = slices.Concat(decoders, hybrids)
+
+// decoders are models with attention in all layers, the most used first.
+var decoders = []architecture{
 	{ // Mistral, Mixtral and many more have this name in GGUF files
 		names: []string{"llama"}, gguf: []string{"llama"}, permuted: true,
 		traits: func(c *Config) traits {

@@ -44,7 +44,8 @@ def values(name, shape):
 # general.architecture of GGUF files, where it is another than model_type
 GGUF = {"mistral": "llama", "mixtral": "llama", "gemma3_text": "gemma3", "qwen2_moe": "qwen2moe",
         "qwen3_moe": "qwen3moe", "phi": "phi2", "olmo3": "olmo2", "cohere": "command-r",
-        "gpt_neox": "gptneox", "gpt_bigcode": "starcoder", "gpt_oss": "gpt-oss"}
+        "gpt_neox": "gptneox", "gpt_bigcode": "starcoder", "gpt_oss": "gpt-oss",
+        "lfm2_moe": "lfm2moe"}
 
 
 def gguf_names(kind, shapes):
@@ -57,7 +58,7 @@ def gguf_names(kind, shapes):
     for n in shapes:
         s = re.sub(r"experts\.\d+\.", "experts.", n)
         out[n] = (names.get_name(s, (".weight", ".bias")) or
-                  names.get_name(s.removeprefix("transformer."), (".weight", ".bias")))
+                  names.get_name(re.sub(r"^(transformer|model)\.", "", s), (".weight", ".bias")))
         if m := re.search(r"(\d+)\.block_sparse_moe\.input_linear", n):  # it becomes two
             out[n] = f"blk.{m[1]}.ffn_gate_exps.weight|blk.{m[1]}.ffn_up_exps.weight"
         if m := re.search(r"(\d+)\.mlp\.experts\.(gate_up|down)_proj(_bias|)$", n):  # gpt-oss
@@ -66,6 +67,8 @@ def gguf_names(kind, shapes):
             out[n] = "|".join(f"blk.{m[1]}.ffn_{k}_exps.{end}" for k in kinds)
         if n.endswith("sinks"):
             out[n] += ".weight"
+        if n.endswith("expert_bias"):
+            out[n] += ".bias"
     return kind, out if all(out.values()) else None
 
 

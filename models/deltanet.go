@@ -1,0 +1,162 @@
+package models
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/gokiln/kiln/nn"
+	"github.com/gokiln/kiln/nn/recurrent"
+	"github.com/gokiln/kiln/tensor"
+)
+
+// deltaNet is the sizes of linear attention.
+type deltaNet struct {
+	keyHeads, heads int // of keys, and of values
+	key, value      int // features of a head of each
+}
+
+// DeltaNet is the linear attention of Qwen3-Next (Yang, Kautz and Hatamizadeh, "Gated delta
+// networks", 2025): queries, keys and values pass a short convolution, the gated delta rule stores
+// values under keys, and its results are normalised by heads and pass a gate.
+type DeltaNet struct {
+	QKV  *nn.Linear  `nn:"in_proj_qkv"`
+	Z    *nn.Linear  `nn:"in_proj_z"` // the gate of results
+	B    *nn.Linear  `nn:"in_proj_b"` // how much of a value is stored
+	A    *nn.Linear  `nn:"in_proj_a"` // how fast a head forgets, with
+	Bias *nn.Param   `nn:"dt_bias"`
+	Rate *nn.Param   `nn:"a"` // which is below 0
+	Conv *causalConv `nn:"conv1d"`
+	Norm *nn.RMSNorm `nn:"norm"`
+	Out  *nn.Linear  `nn:"out_proj"`
+
+	deltaNet
+	state *stateRows `nn:"-"`
+}
+
+// newDeltaNet returns the linear attention of a layer.
+func newDeltaNet(c *Config, s deltaNet) *DeltaNet {
+	in, keys, values := c.HiddenSize, s.keyHeads*s.key, s.heads*s.value
+	return &DeltaNet{
+		QKV: linear(in, 2*keys+values, false), Z: linear(in, values, false),
+		B: linear(in, s.heads, false), A: linear(in, s.heads, false),
+		Bias: nn.NewParam(nn.Zeros, s.heads), Rate: nn.NewParam(nn.Constant(-1), s.heads),
+		Conv: newCausalConv(2*keys+values, value(&c.keys, 4, "linear_conv_kernel_dim"), false),
+		Norm: nn.NewRMSNorm(cmp.Or(c.NormEps, 1e-6), s.value),
+		Out:  linear(values, in, false), deltaNet: s,
+		state: newStateRows(s.heads, s.value, s.key),
+	}
+}
+
+func (d *DeltaNet) newState(*LM) layerState { return &fixed{} }
+
+// forward returns (tokens, features) of (tokens, features) for layer i of a batch.
+func (d *DeltaNet) forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor {
+	if x.Err() != nil {
+		return x
+	}
+	on, err := b.recurrent(i, x.DType(), d.Conv.state, d.state)
+	if err != nil {
+		return tensor.Fail("linear attention", err)
+	}
+	wide := func(t *tensor.Tensor) *tensor.Tensor { return t.Cast(tensor.F32) }
+	qkv := d.Conv.forward(d.QKV.Forward(x), on, recurrent.SiLU)
+	keys, tokens := d.keyHeads*d.key, x.Size(0)
+	q, k, v := qkv.Narrow(1, 0, keys), qkv.Narrow(1, keys, keys), qkv.Narrow(1, 2*keys, d.heads*d.value)
+	gate := wide(d.A.Forward(x)).Add(wide(d.Bias.Tensor())).Softplus().Mul(wide(d.Rate.Tensor()))
+	beta := wide(d.B.Forward(x).Sigmoid())
+	y := recurrent.GatedDelta(q, k, v, gate, beta, d.state.t, on, recurrent.DeltaOptions{Normalise: true})
+	if y.Err() != nil {
+		return y
+	}
+	y = d.Norm.Forward(y.Reshape(tokens, d.heads, d.value)).Reshape(tokens, d.heads*d.value)
+	return d.Out.Forward(y.Mul(d.Z.Forward(x).Silu()))
+}
+
+// qwenNext is what Qwen3-Next and Qwen 3.5 have: three layers of linear attention to one of
+// attention with gates.
+func qwenNext(c *Config) traits {
+	k := &c.keys
+	s := deltaNet{
+		keyHeads: k.int("linear_num_key_heads"), heads: k.int("linear_num_value_heads"),
+		key: k.int("linear_key_head_dim"), value: k.int("linear_value_head_dim"),
+	}
+	t := llamaLike(c)
+	if min(s.keyHeads, s.heads, s.key, s.value) < 1 || s.heads%s.keyHeads != 0 ||
+		max(s.keyHeads, s.heads, s.key, s.value) > limit {
+		k.err = cmp.Or(k.err, fmt.Errorf("sizes of linear attention: %+v", s))
+		return t
+	}
+	t.mlpBias, t.qkNorm, t.gatedAttention = false, normOfHeads, true
+	t.sharedGate, t.routing.Normalise = true, value(k, true, "norm_topk_prob")
+	t.moe = qwenSparse(c)
+	every := max(value(k, 4, "full_attention_interval"), 1)
+	t.mixer = func(i int) mixer {
+		if c.layerIs(i, "linear_attention", (i+1)%every != 0) {
+			return newDeltaNet(c, s)
+		}
+		return nil
+	}
+	return t
+}
+
+// deltaNetNames are the names of linear attention.
+var deltaNetNames = [][2]string{
+	{`self_attn\.(in_proj_\w+|dt_bias|conv1d|norm|out_proj)`, "linear_attn.$1"},
+	{`self_attn\.a$`, "linear_attn.A_log"},
+	{`shared_experts\.gate\.`, "shared_expert_gate."}, {`shared_experts`, "shared_expert"},
+}
+
+// qwenNextParts finds parameters of Qwen3-Next and Qwen 3.5. The first has queries, keys, values and
+// gates of each head of keys behind one another.
+func qwenNextParts(c *Config, name string, o *origin) {
+	g := c.keys.int("linear_num_value_heads") / max(c.keys.int("linear_num_key_heads"), 1)
+	key, value := c.keys.int("linear_key_head_dim"), g*c.keys.int("linear_value_head_dim")
+	packed := c.ModelType == "qwen3_next"
+	switch {
+	case strings.HasSuffix(name, "self_attn.a"):
+		o.change = func(t *tensor.Tensor) *tensor.Tensor { return t.Cast(tensor.F32).Exp().Neg() }
+	case strings.HasSuffix(name, "self_attn.norm.weight"):
+	case packed && strings.Contains(name, "in_proj_qkv."):
+		o.name = strings.Replace(o.name, "in_proj_qkv", "in_proj_qkvz", 1)
+		o.groups([]int{key, key, value, value}, 0, 1, 2)
+	case packed && strings.Contains(name, "in_proj_z."):
+		o.name = strings.Replace(o.name, "in_proj_z", "in_proj_qkvz", 1)
+		o.groups([]int{key, key, value, value}, 3)
+	case packed && strings.Contains(name, "in_proj_b."):
+		o.name = strings.Replace(o.name, "in_proj_b", "in_proj_ba", 1)
+		o.groups([]int{g, g}, 0)
+	case packed && strings.Contains(name, "in_proj_a."):
+		o.name = strings.Replace(o.name, "in_proj_a", "in_proj_ba", 1)
+		o.groups([]int{g, g}, 1)
+	default:
+		plusOne(c, name, o)
+		flatConv(name, o)
+	}
+}
+
+// groups takes rows of a tensor that has groups of rows of some sizes, over and over: those of one
+// group behind those of another.
+func (o *origin) groups(sizes []int, which ...int) {
+	starts, all := make([]int, len(sizes)), 0
+	for i, n := range sizes {
+		starts[i] = all
+		all += n
+	}
+	o.change = func(t *tensor.Tensor) *tensor.Tensor {
+		if t.Err() != nil {
+			return t
+		}
+		if t.Rank() != 2 || t.Size(0)%all != 0 {
+			err := fmt.Errorf("%w: %v, want a multiple of %d rows", tensor.ErrShape, t.Shape(), all)
+			return tensor.Fail("load", err)
+		}
+		rows, in := t.Size(0)/all, t.Size(1)
+		t = t.Reshape(rows, all, in)
+		var list []*tensor.Tensor
+		for _, i := range which {
+			list = append(list, t.Narrow(1, starts[i], sizes[i]).Reshape(rows*sizes[i], in))
+		}
+		return tensor.Cat(0, list...)
+	}
+}

@@ -1,0 +1,78 @@
+package models
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gokiln/kiln/nn"
+)
+
+// hybrids are models of which most layers have a recurrent state in place of attention.
+var hybrids = []architecture{
+	{
+		names: []string{"lfm2", "lfm2_moe"}, gguf: []string{"lfm2", "lfm2moe"},
+		traits: lfm2, edit: lfm2Parts,
+		rename: [][2]string{
+			{`self_attn\.(in_proj|conv|out_proj)`, "conv.$1"}, {`self_attn\.o_proj`, "self_attn.out_proj"},
+			{`self_attn\.([qk])_norm`, "self_attn.${1}_layernorm"}, {`input_layernorm`, "operator_norm"},
+			{`post_attention_layernorm`, "ffn_norm"}, {`^model\.norm`, "model.embedding_norm"},
+			{`mlp\.experts\.gate_proj`, "mlp.experts.*.w1.weight"},
+			{`mlp\.experts\.down_proj`, "mlp.experts.*.w2.weight"},
+			{`mlp\.experts\.up_proj`, "mlp.experts.*.w3.weight"},
+			{`mlp\.gate_proj`, "mlp.w1"}, {`mlp\.down_proj`, "mlp.w2"}, {`mlp\.up_proj`, "mlp.w3"},
+			{`mlp\.gate\.e_score_correction_bias`, "mlp.expert_bias"}, {`\.mlp\.`, ".feed_forward."},
+		},
+		renameGGUF: [][2]string{
+			{`self_attn\.(in_proj|conv|out_proj)`, "shortconv.$1"}, {`^model\.norm`, "token_embd_norm"},
+			{`mlp\.gate\.e_score_correction_bias`, "exp_probs_b.bias"},
+		},
+	},
+	{
+		names:  []string{"qwen3_next", "qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text"},
+		traits: qwenNext, rename: deltaNetNames, edit: qwenNextParts,
+		ignore: []string{`^mtp\.`, `visual\.`},
+	},
+	{
+		names:  []string{"recurrent_gemma"},
+		traits: recurrentGemma, rename: griffinNames, edit: griffinParts,
+	},
+}
+
+// lfm2 is what LFM2 has: short convolutions in place of attention in most layers.
+func lfm2(c *Config) traits {
+	k := &c.keys
+	c.Width = value(k, c.Width, "block_ff_dim")
+	if value(k, c.ModelType == "lfm2" && !c.gguf, "block_auto_adjust_ff_dim") {
+		n := max(value(k, 256, "block_multiple_of"), 1)
+		c.Width = int(value(k, 1.0, "block_ffn_dim_multiplier") * float64(2*c.Width/3))
+		c.Width = (c.Width + n - 1) / n * n
+	}
+	t := without(c)
+	t.qkNorm = normOfHeads
+	attention := value[[]int](k, nil, "full_attn_idxs")
+	t.mixer = func(i int) mixer {
+		if c.layerIs(i, "full_attention", len(attention) == 0 || slices.Contains(attention, i)) {
+			return nil
+		}
+		return newShortConv(c)
+	}
+	if n := value(k, 3, "conv_L_cache"); n < 2 || n > 32 {
+		k.err = cmp.Or(k.err, fmt.Errorf("conv_L_cache is %d", n))
+	}
+	dense := k.int("num_dense_layers")
+	t.moe = func(i int) bool { return i >= dense }
+	t.routing = nn.MoEOptions{
+		Sigmoid: true, Normalise: c.NormaliseTopK || c.gguf, Scale: k.float("routed_scaling_factor"),
+		Bias: value(k, true, "use_expert_bias"),
+	}
+	return t
+}
+
+// lfm2Parts finds parameters of LFM2.
+func lfm2Parts(_ *Config, name string, o *origin) {
+	if strings.Contains(name, "conv.weight") {
+		flatConv(name, o)
+	}
+}

@@ -1,0 +1,20 @@
+# Models of which layers have a recurrent state: name -> (model_type, what differs from BASE).
+LINEAR = {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 12,
+          "linear_value_head_dim": 10, "num_hidden_layers": 4}
+LFM2 = {"num_hidden_layers": 3, "layer_types": ["conv", "full_attention", "conv"],
+        "block_auto_adjust_ff_dim": False}
+CASES = {
+    "lfm2": ("lfm2", LFM2),
+    "lfm2 biases": ("lfm2", {"num_hidden_layers": 3, "full_attn_idxs": [1], "conv_bias": True, "conv_L_cache": 4,
+                             "block_multiple_of": 16, "tie_word_embeddings": False}),
+    "lfm2_moe": ("lfm2_moe", {"num_hidden_layers": 3, "layer_types": ["conv", "full_attention", "conv"],
+                              "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 24,
+                              "num_dense_layers": 1, "routed_scaling_factor": 1.5}),
+    "qwen3_next": ("qwen3_next", LINEAR | {"head_dim": 16, "num_experts": 4, "num_experts_per_tok": 2,
+                   "moe_intermediate_size": 24, "shared_expert_intermediate_size": 40, "mlp_only_layers": [1]}),
+    "qwen3_5": ("qwen3_5_text", LINEAR | {"head_dim": 16}),
+    "qwen3_5_moe": ("qwen3_5_moe_text", LINEAR | {"head_dim": 16, "num_experts": 4, "num_experts_per_tok": 2,
+                    "moe_intermediate_size": 24, "shared_expert_intermediate_size": 40}),
+    "recurrent_gemma": ("recurrent_gemma", {"num_hidden_layers": 4, "attention_window_size": 5,
+                        "num_key_value_heads": 1, "lru_width": 48}),
+}
