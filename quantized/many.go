@@ -26,7 +26,8 @@ func LinearStrategies(rows int) []string {
 }
 
 // manyRows are the ways to multiply many rows: with blocks whose values tiles of the product make in
-// shared memory, or with the dequantized weight.
+// shared memory, or whose bytes a processor multiplies with activations that are rounded to bytes, or
+// with the dequantized weight.
 var manyRows = ops.NewStrategies(
 	// By warpgroups that multiply while another one fills stages.
 	blockTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 8}, 64),
@@ -35,6 +36,7 @@ var manyRows = ops.NewStrategies(
 	blockTiles(tile.Config{M: 64, N: 128, Down: 2, Across: 4, Stages: 3}, 64),
 	blockTiles(tile.Config{M: 64, N: 64, Down: 2, Across: 2, Stages: 2}, 64),
 	blockTiles(tile.Config{M: 128, N: 128, Down: 2, Across: 4, Stages: 3}, mostFilled),
+	bytesOf(kernels.Band{High: 4, Each: 2}),
 	ops.Strategy[manyProblem]{Name: "dequantized weight", Fits: ops.Always[manyProblem], Run: runDense},
 )
 

@@ -13,7 +13,7 @@ import (
 )
 
 // fewRows is up to how many rows of activations are multiplied with the blocks as they are read.
-// For more of them the values of the weight are rounded to the type of the activations.
+// For more of them manyRows are the ways.
 const fewRows = 8
 
 // activations are the types that are multiplied with blocks.
@@ -26,16 +26,17 @@ var scratch = 1 << 26
 // [tensor.Tensor.Linear] has it, in the type of x, which is F32, F16, BF16 or F64. Sums are in
 // float32, or in float64 of F64; they are the same bits whenever they are computed again.
 //
-// Up to 8 rows of x of F32, F16 or BF16 are multiplied with the blocks as they are, and are rounded to
-// 8 bits first, as is usual for such formats: each 32 elements of a row to multiples of 1/127 of their
-// largest magnitude. Products of these bytes with the integers of the blocks are exact. This adds at
+// Up to 8 rows of x of F32, F16 or BF16, and on a CPU any number of them, are multiplied with the
+// blocks as they are, and are rounded to 8 bits first, as is usual for such formats: each 32 elements
+// of a row to multiples of 1/127 of their largest magnitude. Products of these bytes with the integers of the blocks are exact. This adds at
 // most the sum of |w|·a/254 to a result, where a is that magnitude for an element w of the weight:
 // usually less than half a percent of the sum of |w·x|. A row that has an infinity or NaN gives NaN.
 // The order of sums depends on the shape of the weight and on the device. For float32 throughout,
 // multiply with q.Dequantize(F32), or x in F64.
 //
-// For more than 8 rows the values of the weight are rounded to the type of x first, so that rows may
-// give slightly other results among many than among few.
+// On a GPU more than 8 rows are multiplied with the values of the weight, rounded to the type of x. A
+// row gives the same bits among any up to 8 of them, and on a CPU among any more, but may give slightly
+// other ones among more of them than among few.
 //
 // The gradient with respect to x is the product with the dequantized weight; the weight has none.
 func (q *Tensor) Linear(x *tensor.Tensor) *tensor.Tensor { return q.LinearBy("", x) }
