@@ -85,6 +85,7 @@ type traits struct {
 	gatedAttention   bool      // results of attention have a gate, made with the queries
 	slopes           []float64 // of ALiBi, for each head; nil: none
 
+	noMLP      bool // no feed-forward networks
 	plainMLP   bool // down(act(up(x)))
 	downBias   bool // of the last layer of a gated feed-forward network
 	moe        func(layer int) bool

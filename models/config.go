@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,7 +70,7 @@ type Config struct {
 // place of the whole, where there is one. Errors are of kind [ErrConfig].
 func ParseConfig(text []byte) (*Config, error) {
 	k := keys{}
-	if err := json.Unmarshal(text, &k.of); err != nil {
+	if err := json.Unmarshal(finite(text), &k.of); err != nil {
 		return nil, fmt.Errorf("models: %w: %w", ErrConfig, err)
 	}
 	if part, ok := k.of["text_config"]; ok {
@@ -82,6 +83,19 @@ func ParseConfig(text []byte) (*Config, error) {
 		}
 	}
 	return k.config()
+}
+
+// notFinite is a string, or what Python writes for a number that JSON has no word for.
+var notFinite = regexp.MustCompile(`"(\\.|[^"\\])*"|-?Infinity|NaN`)
+
+// finite is a text with null for numbers that JSON has no word for.
+func finite(text []byte) []byte {
+	return notFinite.ReplaceAllFunc(text, func(word []byte) []byte {
+		if word[0] == '"' {
+			return word
+		}
+		return []byte("null")
+	})
 }
 
 // keys is a configuration as it is written. The first mistake sticks.
@@ -151,7 +165,7 @@ func (k *keys) config() (*Config, error) {
 		SharedWidth:   k.int("shared_expert_intermediate_size", "shared_intermediate_size"),
 		NormaliseTopK: k.bool("norm_topk_prob"),
 		Window:        k.int("sliding_window"),
-		LayerTypes:    value[[]string](k, nil, "layer_types"),
+		LayerTypes:    value[[]string](k, nil, "layer_types", "layers_block_type"),
 
 		AttentionSoftCap: k.float("attn_logit_softcapping"),
 		LogitSoftCap:     k.float("final_logit_softcapping"),

@@ -46,6 +46,13 @@ var ggufKeys = map[string]string{
 	"expert_weights_scale":              "routed_scaling_factor",
 	"shortconv.l_cache":                 "conv_L_cache",
 	"leading_dense_block_count":         "num_dense_layers",
+	"rope.scaling.finetuned":            "rope_finetuned",
+	"ssm.conv_kernel":                   "conv_kernel",
+	"ssm.inner_size":                    "ssm_inner_size",
+	"ssm.state_size":                    "ssm_state_size",
+	"ssm.time_step_rank":                "time_step_rank",
+	"ssm.group_count":                   "n_groups",
+	"ssm.dt_b_c_rms":                    "mamba_dt_b_c_rms",
 }
 
 // ggufScaling are the keys about longer sequences, and those of rope_scaling.

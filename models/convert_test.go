@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"encoding/binary"
 	"maps"
 	"math"
@@ -53,8 +54,13 @@ func (a array) transposed() array {
 	return out
 }
 
-// halves divides dimension 1 of three.
+// halves divides dimension 1 of three, or dimension 0 of two.
 func (a array) halves() (first, second array) {
+	if len(a.shape) == 2 {
+		r := a.shape[0] / 2
+		first.shape, second.shape = []int{r, a.shape[1]}, []int{r, a.shape[1]}
+		first.x, second.x = a.x[:len(a.x)/2], a.x[len(a.x)/2:]
+	}
 	if len(a.shape) < 3 {
 		return first, second
 	}
@@ -92,7 +98,7 @@ func (a array) inTurn() (first, second array) {
 
 // What llama.cpp's converter does to tensors of architectures.
 var (
-	convertPermuted   = []string{"llama", "granite", "granitemoe", "smollm3", "arcee", "olmo"}
+	convertPermuted   = []string{"llama", "granite", "granitemoe", "granitehybrid", "smollm3", "arcee", "olmo"}
 	convertPlusOne    = []string{"gemma", "gemma2", "gemma3", "nemotron"}
 	convertGroups     = []string{"gptneox", "falcon", "bloom"}
 	oneExpert         = regexp.MustCompile(`experts\.\d+\.`)
@@ -136,6 +142,10 @@ func (g *golden) convert(t testing.TB, c *Config) string {
 		if g.Arch == "gpt-oss" && len(a.shape) == 3 {
 			a = a.matricesTransposed()
 		}
+		if strings.Contains(to, ".ssm_") {
+			list = append(list, a.stateSpace(c, to).entry(t, to))
+			continue
+		}
 		if first, second, ok := strings.Cut(to, "|"); ok {
 			gate, up := a.halves()
 			if g.Arch == "gpt-oss" {
@@ -162,6 +172,50 @@ func (g *golden) convert(t testing.TB, c *Config) string {
 	path := filepath.Join(t.TempDir(), "model.gguf")
 	require.NoError(t, gguf.WriteFile(path, m, list...))
 	return path
+}
+
+// stateSpace is a tensor of a state-space model.
+func (a array) stateSpace(c *Config, to string) array {
+	mamba2 := c.ssm().heads > 0
+	switch {
+	case strings.Contains(to, "conv1d.weight"):
+		a.shape = []int{a.shape[0], a.shape[2]}
+	case strings.HasSuffix(to, "norm.weight"):
+		groups := c.ssm().group
+		a.shape = []int{groups, a.shape[0] / groups}
+	case mamba2 && len(a.shape) == 1 && !strings.HasSuffix(to, "bias"):
+		a.shape = []int{a.shape[0], 1}
+	}
+	if strings.HasSuffix(to, "ssm_a") {
+		for i, x := range a.x {
+			a.x[i] = float32(-math.Exp(float64(x)))
+		}
+	}
+	return a
+}
+
+// stateSpaceKeys is what a file says of the sizes of a state-space model.
+func stateSpaceKeys(c *Config, m *gguf.Metadata, arch string) {
+	s := c.ssm()
+	for key, n := range map[string]int{
+		"conv_kernel": s.width, "inner_size": s.inner, "state_size": s.state, "group_count": s.group,
+		"time_step_rank": cmp.Or(s.heads, s.rank),
+	} {
+		m.Set(arch+".ssm."+key, gguf.Of(uint32(n)))
+	}
+	if c.ModelType == "falcon_mamba" {
+		m.Set(arch+".ssm.dt_b_c_rms", gguf.Of(true))
+	}
+	if arch == "granitehybrid" {
+		m.Set(arch+".rope.scaling.finetuned", gguf.Of(c.keys.text("position_embedding_type") == "rope"))
+		heads := make([]uint32, c.Layers)
+		for i := range heads {
+			if c.layerIs(i, "full_attention", false) {
+				heads[i] = uint32(c.KVHeads)
+			}
+		}
+		m.Set(arch+".attention.head_count_kv", gguf.ListOf(heads))
+	}
 }
 
 // converted is a tensor as it is under a name in a GGUF file.
@@ -233,6 +287,9 @@ func (g *golden) metadata(c *Config) *gguf.Metadata {
 			m.Set(g.Arch+"."+key, gguf.Of(float32(x)))
 		}
 	}
+	if c.keys.has("state_size", "mamba_d_state") {
+		stateSpaceKeys(c, m, g.Arch)
+	}
 	if g.Arch == "gptneox" {
 		m.Set("gptneox.use_parallel_residual", gguf.Of(c.keys.bool("use_parallel_residual")))
 	}
@@ -271,8 +328,10 @@ func ropeFactors(t testing.TB, c *Config, m *gguf.Metadata) []*file.Entry {
 	return nil
 }
 
-// What a GGUF file cannot say: windows of some layers, bases that grow, layers without experts.
-var notConverted = []string{"qwen2 windows", "llama dynamic", "mistral", "smollm3 windows"}
+// What a GGUF file cannot say: windows of some layers, bases that grow, layers without experts,
+// bounds of steps.
+var notConverted = []string{"qwen2 windows", "llama dynamic", "mistral", "smollm3 windows",
+	"mamba2 groups"}
 
 // TestConverted runs the golden models as GGUF files with names of llama.cpp's converter.
 func TestConverted(t *testing.T) {

@@ -42,8 +42,8 @@ type Block struct {
 	Attn      mixer    `nn:"self_attn"`
 	AttnPost  norm     `nn:"attn_post_norm"`           // of what attention adds, or nil
 	MLPNorm   norm     `nn:"post_attention_layernorm"` // nil: the input's, or none
-	MLP       nn.Layer `nn:"mlp"`
-	MLPPost   norm     `nn:"mlp_post_norm"` // of what the feed-forward network adds, or nil
+	MLP       nn.Layer `nn:"mlp"`                      // or nil
+	MLPPost   norm     `nn:"mlp_post_norm"`            // of what the feed-forward network adds, or nil
 
 	parallel bool    // both have the same input
 	scale    float64 // of what both add, 0 for 1
@@ -59,7 +59,7 @@ type mixer interface {
 
 // newDecoder returns a network without weights.
 func newDecoder(c *Config, t traits) (*Decoder, error) {
-	if err := c.checkAttention(); err != nil {
+	if err := c.checkAttention(); err != nil && t.mixer == nil {
 		return nil, err
 	}
 	width := cmp.Or(t.embedWidth, c.HiddenSize)
@@ -85,19 +85,19 @@ func newDecoder(c *Config, t traits) (*Decoder, error) {
 	if c.TieEmbedding == nil || !*c.TieEmbedding {
 		d.Head = linear(c.HiddenSize, c.VocabSize, t.headBias)
 	}
-	for _, r := range t.ropes {
-		table := &ropeTable{dim: c.RotaryDim, rope: r}
-		if _, _, err := table.rope.scaling.Frequencies(table.dim, 1, r.theta); err != nil {
-			return nil, fmt.Errorf("models: %w: %w", ErrConfig, err)
-		}
-		d.ropes = append(d.ropes, table)
-	}
 	for i := range c.Layers {
 		b, err := newBlock(c, &t, i)
 		if err != nil {
 			return nil, err
 		}
 		d.Layers = append(d.Layers, b)
+	}
+	for _, r := range t.ropes {
+		table := &ropeTable{dim: c.RotaryDim, rope: r}
+		if _, _, err := table.rope.scaling.Frequencies(table.dim, 1, r.theta); err != nil {
+			return nil, fmt.Errorf("models: %w: %w", ErrConfig, err)
+		}
+		d.ropes = append(d.ropes, table)
 	}
 	return d, nil
 }
@@ -107,6 +107,9 @@ func newBlock(c *Config, t *traits, i int) (b *Block, err error) {
 	b = &Block{parallel: t.parallel, scale: c.ResidualScale, sumNorm: t.sumNorm}
 	if t.mixer != nil {
 		b.Attn = t.mixer(i)
+	}
+	if err := c.checkAttention(); err != nil && b.Attn == nil {
+		return nil, err
 	}
 	switch {
 	case b.Attn != nil:
@@ -118,13 +121,15 @@ func newBlock(c *Config, t *traits, i int) (b *Block, err error) {
 	if !t.noPreNorm && (i > 0 || !t.noFirstNorm) {
 		b.InputNorm = t.newNorm(c, c.HiddenSize)
 	}
-	if !t.noPreNorm && !t.oneNorm {
+	if !t.noPreNorm && !t.oneNorm && !t.noMLP {
 		b.MLPNorm = t.newNorm(c, c.HiddenSize)
 	}
 	if t.postNorm || t.sumNorm {
 		b.AttnPost, b.MLPPost = t.newNorm(c, c.HiddenSize), t.newNorm(c, c.HiddenSize)
 	}
-	b.MLP, err = t.newMLP(c, i)
+	if !t.noMLP {
+		b.MLP, err = t.newMLP(c, i)
+	}
 	return b, err
 }
 
@@ -205,6 +210,9 @@ func (l *Block) forward(x, more *tensor.Tensor, b *batch, i int) (sum, rest *ten
 			h = l.MLPNorm.Forward(x)
 		}
 		return x.Add(a), l.scaled(after(l.MLPPost, l.MLP.Forward(h)))
+	}
+	if l.MLP == nil {
+		return x, a
 	}
 	h, x = normSum(l.MLPNorm, x, a)
 	return x, l.scaled(after(l.MLPPost, l.MLP.Forward(h)))

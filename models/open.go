@@ -337,6 +337,14 @@ func (p *published) generation(c *Config) error {
 // metadata say nothing.
 func (p *published) ggufBiases() {
 	has := func(names ...string) bool { return slices.ContainsFunc(names, p.set.Has) }
+	some := func(name string) bool { // in one of the layers
+		for i := range p.config.Layers {
+			if has(fmt.Sprintf("blk.%d.%s", i, name)) {
+				return true
+			}
+		}
+		return false
+	}
 	for key, is := range map[string]bool{
 		"attention_bias":        has("blk.0.attn_q.bias", "blk.0.attn_qkv.bias"),
 		"use_qkv_bias":          has("blk.0.attn_q.bias", "blk.0.attn_qkv.bias"),
@@ -346,7 +354,9 @@ func (p *published) ggufBiases() {
 		"bias":                  has("blk.0.ffn_up.bias"),
 		"use_parallel_residual": !has("blk.0.ffn_norm.weight"),
 
-		"conv_bias": has("blk.0.shortconv.in_proj.bias", "blk.1.shortconv.in_proj.bias"),
+		"conv_bias":       has("blk.0.shortconv.in_proj.bias", "blk.1.shortconv.in_proj.bias"),
+		"mamba_proj_bias": some("ssm_in.bias"),
+		"mamba_conv_bias": some("ssm_conv1d.bias"),
 
 		"new_decoder_architecture": has("blk.0.attn_norm_2.weight"), // of Falcon
 	} {

@@ -20,7 +20,8 @@ func (f *fixed) oldest() int { return f.n }
 
 func (f *fixed) truncate(n int) error {
 	if n != f.n {
-		return fmt.Errorf("%w: a recurrent state behind %d tokens has none of %d", tensor.ErrRange, f.n, n)
+		return fmt.Errorf("%w: a recurrent state behind %d tokens has none of %d",
+			tensor.ErrRange, f.n, n)
 	}
 	return nil
 }
@@ -59,7 +60,9 @@ func (s *stateRows) upTo(rows int, d *tensor.Device, dt tensor.DType) error {
 
 // recurrent says where the sequences of a batch and their states are, which layer i has in some
 // tensors, and counts what the layer is fed. States are of the type that dt is computed in.
-func (b *batch) recurrent(i int, dt tensor.DType, states ...*stateRows) (*recurrent.Sequences, error) {
+func (b *batch) recurrent(
+	i int, dt tensor.DType, states ...*stateRows,
+) (*recurrent.Sequences, error) {
 	if b.rowsOn == nil {
 		list := make([]recurrent.Sequence, len(b.list))
 		for j, s := range b.list {

@@ -28,7 +28,7 @@ func TestStateRows(t *testing.T) {
 		for i, s := range list {
 			row := states.t.Narrow(0, s.stateRow(), 1)
 			if s.n == 0 {
-				row.Assign(row.MulScalar(0))
+				require.NoError(t, row.Assign(tensor.Zeros(m.Device, tensor.F32, 1, 2)))
 			}
 			require.NoError(t, row.Assign(row.AddScalar(float64(len(ids[i])))))
 			s.n += len(ids[i])

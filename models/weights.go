@@ -54,6 +54,9 @@ var usualGGUF = [][2]string{
 	{`input_layernorm`, "attn_norm"}, {`post_attention_layernorm`, "ffn_norm"},
 	{`attn_post_norm`, "post_attention_norm"}, {`mlp_post_norm`, "post_ffw_norm"},
 	{`self_attn\.([qkv])_proj`, "attn_$1"}, {`self_attn\.o_proj`, "attn_output"},
+	{`self_attn\.mamba\.A_log`, "ssm_a"}, {`self_attn\.mamba\.D$`, "ssm_d"},
+	{`self_attn\.mamba\.dt_bias`, "ssm_dt.bias"}, {`self_attn\.mamba\.(conv1d|norm)`, "ssm_$1"},
+	{`self_attn\.mamba\.(in|x|dt|out)_proj`, "ssm_$1"},
 	{`self_attn\.([qk])_norm`, "attn_${1}_norm"}, {`self_attn\.sinks`, "attn_sinks.weight"},
 	{`mlp\.experts\.(\w+)_proj_bias`, "ffn_${1}_exps.bias"},
 	{`mlp\.experts\.(\w+)_proj`, "ffn_${1}_exps.weight"},
@@ -131,6 +134,7 @@ var packedQKV = regexp.MustCompile(`attn_[qkv]\.(weight|bias)$`)
 // gguf finds parameters of GGUF files that are parts of tensors: those of queries, keys and values,
 // and the two of a gated feed-forward network, are one tensor in some files.
 func (o *origin) gguf(c *Config, t *traits, name string, has map[string]bool) {
+	mambaGGUF(name, o)
 	switch {
 	case packedQKV.MatchString(o.name) && !has[o.name]:
 		o.name = packedQKV.ReplaceAllString(o.name, "attn_qkv.$1")

@@ -45,7 +45,7 @@ def values(name, shape):
 GGUF = {"mistral": "llama", "mixtral": "llama", "gemma3_text": "gemma3", "qwen2_moe": "qwen2moe",
         "qwen3_moe": "qwen3moe", "phi": "phi2", "olmo3": "olmo2", "cohere": "command-r",
         "gpt_neox": "gptneox", "gpt_bigcode": "starcoder", "gpt_oss": "gpt-oss",
-        "lfm2_moe": "lfm2moe"}
+        "lfm2_moe": "lfm2moe", "falcon_mamba": "mamba", "granitemoehybrid": "granitehybrid"}
 
 
 def gguf_names(kind, shapes):
@@ -55,8 +55,9 @@ def gguf_names(kind, shapes):
     if arch is None:
         return None, None
     names, out = gguf.get_tensor_name_map(arch, 8), {}
+    moe = any("block_sparse_moe" in n for n in shapes)
     for n in shapes:
-        s = re.sub(r"experts\.\d+\.", "experts.", n)
+        s = re.sub(r"experts\.\d+\.", "experts.", n).replace("dt_bias", "dt_proj.bias")
         out[n] = (names.get_name(s, (".weight", ".bias")) or
                   names.get_name(re.sub(r"^(transformer|model)\.", "", s), (".weight", ".bias")))
         if m := re.search(r"(\d+)\.block_sparse_moe\.input_linear", n):  # it becomes two
@@ -65,6 +66,9 @@ def gguf_names(kind, shapes):
             kinds = ["down"] if m[2] == "down" else ["gate", "up"]
             end = "bias" if m[3] else "weight"
             out[n] = "|".join(f"blk.{m[1]}.ffn_{k}_exps.{end}" for k in kinds)
+        if m := re.search(r"(\d+)\.shared_mlp\.(in|out)put_linear", n):  # granite hybrid, with experts or without
+            kinds, end = ["gate", "up"] if m[2] == "in" else ["down"], "_shexp" if moe else ""
+            out[n] = "|".join(f"blk.{m[1]}.ffn_{k}{end}.weight" for k in kinds)
         if n.endswith("sinks"):
             out[n] += ".weight"
         if n.endswith("expert_bias"):

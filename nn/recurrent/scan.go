@@ -25,18 +25,18 @@ type ScanOptions struct {
 	Low, High float64 // bounds of steps behind softplus; High 0 is for none
 }
 
-// SelectiveScan is a state-space model whose parameters depend on tokens: that of Mamba (Gu and Dao,
-// 2023), and that of Mamba-2 (Dao and Gu, "Transformers are SSMs", 2024), where A is a number for each
-// head. Each channel of x has a state h of n numbers, which at each token becomes
+// SelectiveScan is a state-space model whose parameters depend on tokens: that of Mamba (Gu and
+// Dao, 2023), and that of Mamba-2 (Dao and Gu, "Transformers are SSMs", 2024), where A is a number
+// for each head. Each channel of x has a state h of n numbers, which at each token becomes
 //
 //	Δ = softplus(step)
 //	h ← exp(Δ·A)·h + Δ·x·B
 //
-// and gives C·h. x is (tokens, heads·size) and step is (tokens, heads), with heads of one channel in
-// Mamba; a is (heads, n), or (heads) with one number for all of h. b and c are (tokens, groups·n),
-// each group for as many heads in turn. These have one type, rows of any stride, and those with
-// dimension heads may instead have the type that x is computed in. state is of that type, (states,
-// heads·size, n) of n up to 256. The result is (tokens, heads·size).
+// and gives C·h. x is (tokens, heads·size) and step is (tokens, heads), with heads of one channel
+// in Mamba; a is (heads, n), or (heads) with one number for all of h. b and c are (tokens,
+// groups·n), each group for as many heads in turn. These have one type, rows of any stride, and
+// those with dimension heads may instead have the type that x is computed in. state is of that
+// type, (states, heads·size, n) of n up to 256. The result is (tokens, heads·size).
 func SelectiveScan(x, step, a, b, c, state *tensor.Tensor, on *Sequences, o ScanOptions) *tensor.Tensor {
 	const op = "selective scan"
 	if bad := on.checkPacked(op, x, step, a, b, c, state, o.Bias, o.Skip, o.Gate); bad != nil {
@@ -88,22 +88,25 @@ func (s *Sequences) scan(
 		return w, bad
 	}
 	if state == nil || state.Rank() != 3 || a == nil || a.Rank() < 1 || a.Rank() > 2 || step.Rank() != 2 {
-		return w, operand.Fail(op, tensor.ErrRank, "want steps (tokens, heads), a (heads) or (heads, n), and states (states, channels, n)")
+		return w, operand.Fail(op, tensor.ErrRank,
+			"want steps (tokens, heads), a (heads) or (heads, n), and states (states, channels, n)")
 	}
 	w = kernels.Scan{
 		Channels: x.Size(1), N: state.Size(2), Scalar: a.Rank() == 1,
 		Bias: o.Bias != nil, Skip: o.Skip != nil, Gated: o.Gate != nil,
 	}
 	heads := step.Size(1)
-	if w.N < 1 || w.N > maxState || heads < 1 || w.Channels%heads != 0 || b.Rank() != 2 || b.Size(1)%w.N != 0 {
-		return w, operand.Fail(op, tensor.ErrShape, "x %v, steps %v, b %v and states %v, want (tokens, heads·size), "+
-			"(tokens, heads), (tokens, groups·n) and (states, heads·size, n) of n up to %d",
+	if w.N < 1 || w.N > maxState || heads < 1 || w.Channels%heads != 0 ||
+		b.Rank() != 2 || b.Size(1)%w.N != 0 {
+		return w, operand.Fail(op, tensor.ErrShape, "x %v, steps %v, b %v and states %v, "+
+			"want (tokens, heads·size), (tokens, heads), (tokens, groups·n) and "+
+			"(states, heads·size, n) of n up to %d",
 			x.Shape(), step.Shape(), b.Shape(), state.Shape(), maxState)
 	}
 	groups := b.Size(1) / w.N
 	if groups < 1 || heads%groups != 0 {
-		return w, operand.Fail(op, tensor.ErrShape, "b %v of %d groups, which %d heads cannot be divided into",
-			b.Shape(), groups, heads)
+		return w, operand.Fail(op, tensor.ErrShape,
+			"b %v of %d groups, which %d heads cannot be divided into", b.Shape(), groups, heads)
 	}
 	w.Size, w.Shared = w.Channels/heads, heads/groups
 	w.Each = dsl.ConstInt((w.N + kernels.ScanLanes - 1) / kernels.ScanLanes)
@@ -124,7 +127,8 @@ func (s *Sequences) scan(
 		case of.t == nil:
 		case !of.t.Shape().Equal(of.want):
 			return w, operand.Fail(op, tensor.ErrShape, "%s %v, want %v", of.name, of.t.Shape(), of.want)
-		case of.wide && (of.t.DType() != a.DType() || a.DType() != x.DType() && a.DType() != x.DType().Compute()):
+		case of.wide && (of.t.DType() != a.DType() ||
+			a.DType() != x.DType() && a.DType() != x.DType().Compute()):
 			return w, operand.Fail(op, tensor.ErrDTypeMismatch, "%s of %s with x of %s and a of %s",
 				of.name, of.t.DType(), x.DType(), a.DType())
 		}

@@ -57,13 +57,15 @@ func (s *Sequences) States() int { return s.states }
 
 // checkPacked checks operands: x, (tokens, features), and others of its device that want no
 // gradient either.
-func (s *Sequences) checkPacked(op string, x *tensor.Tensor, others ...*tensor.Tensor) *tensor.Tensor {
+func (s *Sequences) checkPacked(
+	op string, x *tensor.Tensor, others ...*tensor.Tensor,
+) *tensor.Tensor {
 	if bad := operand.Floats(op, x); bad != nil {
 		return bad
 	}
 	if x.Rank() != 2 || x.Size(0) != s.tokens {
-		return operand.Fail(op, tensor.ErrShape, "%v, want (%d, features) for the tokens of %d sequences",
-			x.Shape(), s.tokens, s.count)
+		return operand.Fail(op, tensor.ErrShape,
+			"%v, want (%d, features) for the tokens of %d sequences", x.Shape(), s.tokens, s.count)
 	}
 	for _, t := range append(others, x, s.table) {
 		switch {

@@ -43,9 +43,10 @@ func ShortConv(x, weight, bias, state *tensor.Tensor, on *Sequences, act Activat
 		return bad
 	}
 	switch {
-	case weight.Rank() != 2 || weight.Size(0) != channels || weight.Size(1) < 2 || weight.Size(1) > chunk/2:
-		return operand.Fail(op, tensor.ErrShape, "weight %v, want (%d, width) of a width from 2 to %d",
-			weight.Shape(), channels, chunk/2)
+	case weight.Rank() != 2 || weight.Size(0) != channels ||
+		weight.Size(1) < 2 || weight.Size(1) > chunk/2:
+		return operand.Fail(op, tensor.ErrShape,
+			"weight %v, want (%d, width) of a width from 2 to %d", weight.Shape(), channels, chunk/2)
 	case bias != nil && !bias.Shape().Equal(tensor.Shape{channels}):
 		return operand.Fail(op, tensor.ErrShape, "bias %v, want (%d)", bias.Shape(), channels)
 	}

@@ -29,7 +29,9 @@ func random(r *rand.Rand, n int) []float64 {
 
 // of is a tensor of a type, whose rows have a gap between them, and its numbers as that type has
 // them.
-func of(t testing.TB, d *tensor.Device, dt tensor.DType, x []float64, shape ...int) (*tensor.Tensor, []float64) {
+func of(
+	t testing.TB, d *tensor.Device, dt tensor.DType, x []float64, shape ...int,
+) (*tensor.Tensor, []float64) {
 	t.Helper()
 	y := tensor.From(d, x, shape...).Cast(dt)
 	back := floats(t, y)
@@ -46,6 +48,12 @@ func floats(t testing.TB, x *tensor.Tensor) []float64 {
 	return list
 }
 
+// noise is states for operands of a type, which nothing may come from.
+func noise(d *tensor.Device, dt tensor.DType, shape ...int) *tensor.Tensor {
+	x := tensor.From(d, []float64{math.NaN()}, 1, 1, 1).Expand(shape...)
+	return x.Contiguous().Cast(dt.Compute())
+}
+
 // tolerance is for results of a type, of terms of 1 or so.
 var tolerance = map[tensor.DType]float64{
 	tensor.F64: 1e-12, tensor.F32: 2e-6, tensor.F16: 4e-3, tensor.BF16: 3e-2,
@@ -59,9 +67,12 @@ var parts = map[string][][]int{
 	"chunks":        {{130, 1, 0, 4}, {1, 1, 70, 64}, {0, 3, 1, 1}, {2, 0, 1, 0}},
 }
 
-// feed calls run for each step with the sequences that get tokens: which they are, where their tokens
-// begin, and the batch.
-func feed(t *testing.T, d *tensor.Device, steps [][]int, run func(which, from, n []int, on *recurrent.Sequences)) {
+// feed calls run for each step with the sequences that get tokens: which they are, where their
+// tokens begin, and the batch.
+func feed(
+	t *testing.T, d *tensor.Device, steps [][]int,
+	run func(which, from, n []int, on *recurrent.Sequences),
+) {
 	t.Helper()
 	fed := make([]int, len(steps[0]))
 	for _, step := range steps {
@@ -105,7 +116,9 @@ func TestShortConv(t *testing.T) {
 	}
 }
 
-func testShortConv(t *testing.T, d *tensor.Device, steps [][]int, dt tensor.DType, width, channels int, silu bool) {
+func testShortConv(
+	t *testing.T, d *tensor.Device, steps [][]int, dt tensor.DType, width, channels int, silu bool,
+) {
 	r := rand.New(rand.NewPCG(1, 2))
 	count, tokens := len(steps[0]), longest(steps)
 	weight, wf := of(t, d, dt, random(r, channels*width), channels, width)
@@ -115,7 +128,7 @@ func testShortConv(t *testing.T, d *tensor.Device, steps [][]int, dt tensor.DTyp
 		act = recurrent.SiLU
 		bias, bf = of(t, d, dt, random(r, channels), channels)
 	}
-	state := tensor.From(d, []float64{math.NaN()}, 1, 1, 1).Expand(2*count, width-1, channels).Contiguous().Cast(dt.Compute())
+	state := noise(d, dt, 2*count, width-1, channels)
 	all := make([]*tensor.Tensor, count)
 	numbers := make([][]float64, count)
 	for i := range all {

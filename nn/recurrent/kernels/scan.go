@@ -19,7 +19,8 @@ type Scan struct {
 	Gated  dsl.ConstBool
 }
 
-// ScanLanes is how many threads have the state of a channel, and how many tokens they take together.
+// ScanLanes is how many threads have the state of a channel, and how many tokens they take
+// together.
 const ScanLanes = 8
 
 // SelectiveScan stores the results of a selective state-space model (Gu and Dao, "Mamba:
@@ -28,10 +29,10 @@ const ScanLanes = 8
 //
 //	h ← exp(Δ·A)·h + Δ·x·B    with Δ = softplus(step + bias), from low to high
 //
-// and the result is C·h + skip·x, times silu(gate). Eight threads have a state in registers, for all
-// tokens of a sequence: numbers in turn, so that what they load of B, C and states is contiguous.
-// What is once for a token is computed by one of them, for eight tokens at a time. Their sums are
-// added up so that each thread gets that of its token.
+// and the result is C·h + skip·x, times silu(gate). Eight threads have a state in registers, for
+// all tokens of a sequence: numbers in turn, so that what they load of B, C and states is
+// contiguous. What is once for a token is computed by one of them, for eight tokens at a time.
+// Their sums are added up so that each thread gets that of its token.
 //
 //kiln:kernel
 //kiln:const w.Each=2,16 w.Whole=true,false w.Scalar=true,false w.Bias=true w.Skip=true w.Gated=true,false
