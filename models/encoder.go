@@ -142,7 +142,7 @@ func (p *published) encoder(s *sentence, o Options) (*Encoder, error) {
 	return e, p.tokens(e)
 }
 
-// tokens reads the tokenizer, which pads nothing and leaves out what does not fit.
+// tokens reads the tokenizer, which pads nothing.
 func (p *published) tokens(e *Encoder) error {
 	if err := p.tokenizer(e.lm); err != nil {
 		return err
@@ -151,10 +151,7 @@ func (p *published) tokens(e *Encoder) error {
 	if e.Tokenizer == nil {
 		return nil
 	}
-	e.Tokenizer.Padding, e.Tokenizer.Truncation = nil, nil
-	if e.MaxTokens > 0 {
-		e.Tokenizer.Truncation = &tokenizers.Truncation{MaxLength: e.MaxTokens}
-	}
+	e.Tokenizer.Padding = nil
 	return nil
 }
 
@@ -208,6 +205,9 @@ func (e *Encoder) batch(texts []*tokenizers.Encoding) (*batch, error) {
 				kind = 0 // pairs are told apart by their tokens alone
 			}
 			ids[i], kinds = append(ids[i], id), append(kinds, kind)
+		}
+		if len(ids[i]) == 0 {
+			return nil, fmt.Errorf("%w: text %d has no tokens", tensor.ErrArgument, i)
 		}
 		if most := e.Config.MaxPositions; e.Net.Positions != nil && len(ids[i]) > most {
 			return nil, fmt.Errorf("%w: text %d has %d tokens, the model has positions for %d",
@@ -313,6 +313,9 @@ func (e *Encoder) tokenize(text string, pair []string) (*tokenizers.Encoding, er
 		return nil, fmt.Errorf("%w: there is no tokenizer beside the weights", ErrConfig)
 	}
 	o := tokenizers.Options{SpecialTokens: true, PlainText: true}
+	if e.Tokenizer.Truncation = nil; e.MaxTokens > 0 {
+		e.Tokenizer.Truncation = &tokenizers.Truncation{MaxLength: e.MaxTokens}
+	}
 	if e.lower {
 		text = strings.ToLower(text)
 	}

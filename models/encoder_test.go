@@ -233,6 +233,16 @@ func TestSentence(t *testing.T) {
 	require.Equal(t, map[string]string{"query": "w9 w8 ", "text": ""}, e.Prompts)
 
 	got := floats(t, e.Embed("w5 W6", "w10 w11 w12 w13 w14 w15 w16"))
+	pair, err := e.Tokens("w5", "w6")
+	require.NoError(t, err)
+	require.Equal(t, []int32{0, 5, 2, 6, 2}, pair.IDs)
+	e.MaxTokens = 4
+	few, err := e.Tokens("w5 w6 w7 w8")
+	require.NoError(t, err)
+	require.Equal(t, []int32{0, 5, 6, 2}, few.IDs)
+	_, err = e.Tokens("a", "b", "c")
+	require.ErrorContains(t, err, "3 texts")
+
 	states := e.Encode([]*tokenizers.Encoding{
 		{IDs: []int32{0, 9, 8, 5, 6, 2}}, {IDs: []int32{0, 9, 8, 10, 11, 12, 13, 2}},
 	})
@@ -321,7 +331,7 @@ func TestEncodeWrong(t *testing.T) {
 		says string
 		text *tokenizers.Encoding
 	}{
-		{"text 1 is nil", nil}, {"no ids", &tokenizers.Encoding{}},
+		{"text 1 is nil", nil}, {"text 1 has no tokens", &tokenizers.Encoding{}},
 		{"id 96 of a vocabulary of 96", &tokenizers.Encoding{IDs: []int32{96}}},
 		{"a mask of 1", &tokenizers.Encoding{IDs: []int32{5, 6}, Mask: []bool{true}}},
 		{"segment 2 of 2", &tokenizers.Encoding{IDs: []int32{5}, TypeIDs: []int32{2}}},

@@ -15,6 +15,7 @@
 //	kiln tensors split | merge                             write a model as several files, or as one
 //	kiln run model [prompt]                                talk with a language model, or have it go on with a text
 //	kiln pull name...                                      download language models from the Hugging Face hub
+//	kiln embed model [texts...]                            make vectors of texts, or compare texts
 //	kiln cache ls | path | gc | clear                      the store of compiled kernels
 //	kiln cache verify [packages]                           compile again what is in it and compare
 //	kiln cache export | import | push | pull               to and from bundles and registries

@@ -264,22 +264,32 @@ func published(model string) (generate.Sampling, error) {
 	return o, nil
 }
 
-// open loads the model, and shows on a terminal how far it is.
+// open loads the model.
 func (f *runFlags) open(stderr io.Writer, path string) (*models.LM, error) {
-	var o models.Options
-	var err error
-	if f.dtype != "auto" {
-		if o.DType, err = dtype.Parse(strings.ToLower(f.dtype)); err != nil || !o.DType.IsFloat() {
-			return nil, usageError{fmt.Errorf("-dtype %s: want a floating-point type, such as bf16", f.dtype)}
-		}
-	}
-	if o.Device, err = tensor.Open(f.device); err != nil {
+	o, stop, err := modelOptions(stderr, f.device, f.dtype)
+	if err != nil {
 		return nil, err
 	}
-	show, stop := partProgress(stderr)
 	defer stop()
-	o.Progress = show
 	return models.Open(path, o)
+}
+
+// modelOptions are options for a model on a device, with weights of a type unless it is auto. How far
+// loading is shows on a terminal until stop is called.
+func modelOptions(
+	stderr io.Writer, device, dt string,
+) (o models.Options, stop func(), err error) {
+	if dt != "auto" {
+		if o.DType, err = dtype.Parse(strings.ToLower(dt)); err != nil || !o.DType.IsFloat() {
+			err = usageError{fmt.Errorf("-dtype %s: want a floating-point type, such as bf16", dt)}
+			return o, nil, err
+		}
+	}
+	if o.Device, err = tensor.Open(device); err != nil {
+		return o, nil, err
+	}
+	o.Progress, stop = partProgress(stderr)
+	return o, stop, nil
 }
 
 // partProgress shows on a terminal how many of some parts are done.

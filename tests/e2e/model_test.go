@@ -55,16 +55,86 @@ func writeModel(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(safetensors.WriteFile(filepath.Join(dir, "model.safetensors"), nil, modelWeights(ts)...))
 }
 
+// weight is a tensor of numbers by their index.
+func weight(ts *testscript.TestScript, name string, shape layout.Shape, at func(i int) float32) *file.Entry {
+	var b []byte
+	for i := range shape.Count() {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(at(i)))
+	}
+	e, err := file.FromMemory(name, dtype.F32, shape, b)
+	ts.Check(err)
+	return e
+}
+
+// writeRanker writes a cross-encoder that scores texts by how much of them is the letter x:
+// write-ranker folder.
+// The embedding of a token is a unit vector, attention is the mean of all tokens, and the head sees
+// the feature of the letter.
+func writeRanker(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: write-ranker folder")
+	}
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	for name, v := range map[string]any{
+		"tokenizer.json": byteTokenizer(),
+		"config.json": map[string]any{
+			"model_type": "roberta", "architectures": []string{"RobertaForSequenceClassification"},
+			"hidden_size": modelWidth, "intermediate_size": modelMiddle, "num_hidden_layers": 1,
+			"num_attention_heads": 5, "vocab_size": modelVocab, "max_position_embeddings": 102,
+			"type_vocab_size": 1, "pad_token_id": 1, "num_labels": 1, "layer_norm_eps": 1e-5,
+		},
+	} {
+		b, err := json.Marshal(v)
+		ts.Check(err)
+		ts.Check(os.WriteFile(filepath.Join(dir, name), b, 0o644))
+	}
+	var list []*file.Entry
+	add := func(name string, rows int, at func(row, column int) bool) {
+		list = append(list, weight(ts, name, layout.Shape{rows, modelWidth}, func(i int) float32 {
+			if at(i/modelWidth, i%modelWidth) {
+				return 1
+			}
+			return 0
+		}))
+	}
+	same := func(r, c int) bool { return r == c }
+	none := func(int, int) bool { return false }
+	const layer = "roberta.encoder.layer.0."
+	add("roberta.embeddings.word_embeddings.weight", modelVocab, same)
+	add("roberta.embeddings.position_embeddings.weight", 102, none)
+	add("roberta.embeddings.token_type_embeddings.weight", 1, none)
+	add(layer+"attention.self.query.weight", modelWidth, none)
+	add(layer+"attention.self.key.weight", modelWidth, none)
+	add(layer+"attention.self.value.weight", modelWidth, same)
+	add(layer+"attention.output.dense.weight", modelWidth, same)
+	add(layer+"intermediate.dense.weight", modelMiddle, none)
+	add("classifier.dense.weight", modelWidth, func(r, c int) bool { return r == 0 && c == 'x' })
+	add("classifier.out_proj.weight", 1, same)
+	zero := func(int) float32 { return 0 }
+	list = append(list, weight(ts, layer+"output.dense.weight", layout.Shape{modelWidth, modelMiddle}, zero))
+	for name, n := range map[string]int{
+		"attention.self.query": modelWidth, "attention.self.key": modelWidth,
+		"attention.self.value": modelWidth, "attention.output.dense": modelWidth,
+		"intermediate.dense": modelMiddle, "output.dense": modelWidth,
+	} {
+		list = append(list, weight(ts, layer+name+".bias", layout.Shape{n}, zero))
+	}
+	for _, name := range []string{
+		"roberta.embeddings.LayerNorm", layer + "attention.output.LayerNorm", layer + "output.LayerNorm",
+	} {
+		list = append(list, weight(ts, name+".bias", layout.Shape{modelWidth}, zero),
+			weight(ts, name+".weight", layout.Shape{modelWidth}, func(int) float32 { return 1 }))
+	}
+	list = append(list, weight(ts, "classifier.dense.bias", layout.Shape{modelWidth}, zero),
+		weight(ts, "classifier.out_proj.bias", layout.Shape{1}, zero))
+	ts.Check(safetensors.WriteFile(filepath.Join(dir, "model.safetensors"), nil, list...))
+}
+
 // modelWeights are the tensors of the model.
 func modelWeights(ts *testscript.TestScript) (list []*file.Entry) {
 	add := func(name string, shape layout.Shape, at func(i int) float32) {
-		var b []byte
-		for i := range shape.Count() {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(at(i)))
-		}
-		e, err := file.FromMemory(name, dtype.F32, shape, b)
-		ts.Check(err)
-		list = append(list, e)
+		list = append(list, weight(ts, name, shape, at))
 	}
 	zero := func(int) float32 { return 0 }
 	one := func(int) float32 { return 1 }
