@@ -13,7 +13,6 @@ import (
 	"github.com/gokiln/kiln/nn"
 	"github.com/gokiln/kiln/nn/fn"
 	"github.com/gokiln/kiln/tensor"
-	"github.com/gokiln/kiln/tensor/safetensors"
 )
 
 // Pooling is how one vector is made of the hidden states of a text.
@@ -281,7 +280,7 @@ func (s *sentence) dense(e *Encoder, folder string) error {
 	if d.Act, err = fn.ParseActivation(c.Act[strings.LastIndex(c.Act, ".")+1:]); err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	set, err := safetensors.Open(filepath.Join(folder, "model.safetensors"))
+	set, err := openWeights(folder, true)
 	if err != nil {
 		return err
 	}

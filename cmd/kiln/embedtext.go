@@ -34,7 +34,7 @@ func embedCommand() *cobra.Command {
 		Use:   "embed model [texts...]",
 		Short: "make vectors of texts, or compare texts",
 		Long: "Embed loads an encoder, such as BERT, or a language model that makes embeddings: a folder as\n" +
-			"it is on the Hugging Face hub, or a GGUF file. It writes a JSON object for each text, or with\n" +
+			"it is on the Hugging Face hub, a name there, or a GGUF file. It writes a JSON object for each text, or with\n" +
 			"-o an .npy file of all vectors. Without texts, or for -, each line of the standard input is a\n" +
 			"text. Pooling, prompt and norm are those that are published with the model, for\n" +
 			"sentence-transformers or in the GGUF file.\n\n" +
@@ -65,7 +65,11 @@ func (f *embedFlags) run(cmd *cobra.Command, model string, texts []string) error
 	if f.out != "" && !strings.HasSuffix(f.out, ".npy") {
 		return usageError{fmt.Errorf("-o %s: want an .npy file", f.out)}
 	}
-	e, err := f.open(cmd, model)
+	path, err := localModel(cmd, model)
+	if err != nil {
+		return err
+	}
+	e, err := f.open(cmd, path)
 	if err != nil {
 		return err
 	}

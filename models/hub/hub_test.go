@@ -579,6 +579,8 @@ func TestModel(t *testing.T) {
 		{"config.json model-00001-of-00002.safetensors model.safetensors.index.json", "", "", "", "names 2 files, of which there are 1"},
 		{"config.json pytorch_model.bin tokenizer.model training_args.bin", "", ".", "config.json pytorch_model.bin tokenizer.model", ""},
 		{"config.json a.safetensors b.safetensors pytorch_model.bin", "", ".", "a.safetensors b.safetensors config.json", ""},
+		{"config.json model.safetensors modules.json 1_Pooling/config.json 2_Dense/model.safetensors 2_Dense/x.bin onnx/config.json", "",
+			".", "1_Pooling/config.json 2_Dense/model.safetensors config.json model.safetensors modules.json", ""},
 		{"config.json training_args.bin", "", "", "", "no config.json with weights"},
 		{"adapter_config.json adapter_model.bin", "", ".", "adapter_config.json adapter_model.bin", ""},
 		{"config.json model.safetensors old.safetensors", "old.safetensors", "old.safetensors", "config.json old.safetensors", ""},

@@ -69,7 +69,8 @@ func (s *Snapshot) modelFolder(
 ) (string, error) {
 	beside := []string{".json", ".jinja", ".model", ".txt", ".tiktoken"}
 	list := s.choose(func(f *File) bool {
-		return !strings.Contains(f.Path, "/") && slices.Contains(beside, path.Ext(f.Path))
+		return !strings.Contains(f.Path, "/") && slices.Contains(beside, path.Ext(f.Path)) ||
+			moduleName.MatchString(f.Path)
 	})
 	if err := s.fetch(ctx, list, nil); err != nil {
 		return "", err
@@ -133,6 +134,9 @@ func (s *Snapshot) indexed(index *File) ([]*File, error) {
 
 var (
 	weightsName = regexp.MustCompile(`^([^/]*\.safetensors|pytorch_model[^/]*\.bin|adapter_model\.bin)$`)
+
+	// moduleName is a file of what sentence-transformers has behind a network, such as 2_Dense.
+	moduleName = regexp.MustCompile(`^\d+_\w+/(config\.json|model\.safetensors|pytorch_model\.bin)$`)
 
 	splitName = regexp.MustCompile(`-\d{5}-of-(\d{5}\.gguf)$`)
 	quantName = regexp.MustCompile(
