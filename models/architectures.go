@@ -27,6 +27,8 @@ type architecture struct {
 	prefix string
 	// edit says which part of a tensor a parameter is, and how it is changed, in safetensors files.
 	edit func(c *Config, name string, o *origin)
+	// editGGUF says such things of GGUF files, behind what is usual there.
+	editGGUF func(c *Config, name string, o *origin)
 
 	permuted bool     // GGUF files have queries and keys permuted for pairs of neighbours
 	ignore   []string // regular expressions of tensors that are no parameters
@@ -87,6 +89,7 @@ type traits struct {
 
 	noMLP      bool // no feed-forward networks
 	plainMLP   bool // down(act(up(x)))
+	channelMix bool // feed-forward networks are those of RWKV
 	downBias   bool // of the last layer of a gated feed-forward network
 	moe        func(layer int) bool
 	routing    nn.MoEOptions

@@ -135,6 +135,15 @@ func (k *keys) float(names ...string) float64 { return value(k, 0.0, names...) }
 func (k *keys) bool(names ...string) bool     { return value(k, false, names...) }
 func (k *keys) text(names ...string) string   { return value(k, "", names...) }
 
+// between is a number within bounds; another one is a mistake.
+func (k *keys) between(name string, or, least, most int) int {
+	n := value(k, or, name)
+	if (n < least || n > most) && k.err == nil {
+		k.err = fmt.Errorf("%s is %d, want %d to %d", name, n, least, most)
+	}
+	return n
+}
+
 // has reports whether one of some keys has a value.
 func (k *keys) has(names ...string) bool {
 	n, _ := k.raw(names)
@@ -320,8 +329,6 @@ func (c *Config) checkAttention() error {
 		return fmt.Errorf("models: %w: head_dim is %d", ErrConfig, c.HeadDim)
 	case c.RotaryDim > c.HeadDim || c.RotaryDim%2 != 0:
 		return fmt.Errorf("models: %w: %d rotary dimensions of %d", ErrConfig, c.RotaryDim, c.HeadDim)
-	case c.Experts > 0 && (c.ExpertsUsed < 1 || c.ExpertsUsed > c.Experts):
-		return fmt.Errorf("models: %w: %d of %d experts", ErrConfig, c.ExpertsUsed, c.Experts)
 	}
 	return nil
 }

@@ -53,6 +53,12 @@ var ggufKeys = map[string]string{
 	"ssm.time_step_rank":                "time_step_rank",
 	"ssm.group_count":                   "n_groups",
 	"ssm.dt_b_c_rms":                    "mamba_dt_b_c_rms",
+	"wkv.head_size":                     "head_dim",
+	"attention.decay_lora_rank":         "decay_low_rank_dim",
+	"attention.iclr_lora_rank":          "a_low_rank_dim",
+	"attention.gate_lora_rank":          "gate_low_rank_dim",
+
+	"attention.value_residual_mix_lora_rank": "v_low_rank_dim",
 }
 
 // ggufScaling are the keys about longer sequences, and those of rope_scaling.

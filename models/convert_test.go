@@ -154,6 +154,14 @@ func (g *golden) convert(t testing.TB, c *Config) string {
 			list = append(list, gate.entry(t, first), up.entry(t, second))
 			continue
 		}
+		if part, ok := strings.CutSuffix(name, ".x_r"); ok { // RWKV: six become one
+			a.shape, a.x = []int{6, 1, 1, c.HiddenSize}, nil
+			for _, x := range "rwkvag" {
+				a.x = append(a.x, numbers(part+".x_"+string(x), g.Tensors[name])...)
+			}
+		} else if strings.HasSuffix(to, "lerp_fused.weight") {
+			continue
+		}
 		if oneExpert.MatchString(name) {
 			experts[to] = append(experts[to], name)
 			continue
@@ -236,6 +244,8 @@ func (g *golden) converted(c *Config, to string, a array) array {
 		return a.rows(ungrouped(c))
 	case strings.Contains(to, "gate_inp_shexp"):
 		a.shape = a.shape[1:]
+	case strings.Contains(to, "time_mix_r_k"):
+		a.shape = []int{len(a.x)}
 	case strings.Contains(to, "conv.weight"):
 		a.shape = []int{a.shape[0], a.shape[2]}
 	}
@@ -268,6 +278,15 @@ func (g *golden) metadata(c *Config) *gguf.Metadata {
 		m.Set(g.Arch+".attention.head_count_kv", gguf.ListOf(heads))
 		m.Set(g.Arch+".shortconv.l_cache", gguf.Of(uint32(c.keys.int("conv_L_cache"))))
 		m.Set(g.Arch+".leading_dense_block_count", gguf.Of(uint32(c.keys.int("num_dense_layers"))))
+	}
+	if g.Arch == "rwkv7" {
+		for key, name := range map[string]string{
+			"wkv.head_size": "head_dim", "attention.decay_lora_rank": "decay_low_rank_dim",
+			"attention.iclr_lora_rank": "a_low_rank_dim", "attention.gate_lora_rank": "gate_low_rank_dim",
+			"attention.value_residual_mix_lora_rank": "v_low_rank_dim",
+		} {
+			m.Set("rwkv7."+key, gguf.Of(uint32(c.keys.int(name))))
+		}
 	}
 	if x := c.keys.float("routed_scaling_factor"); x != 0 {
 		m.Set(g.Arch+".expert_weights_scale", gguf.Of(float32(x)))

@@ -43,6 +43,7 @@ type Block struct {
 	AttnPost  norm     `nn:"attn_post_norm"`           // of what attention adds, or nil
 	MLPNorm   norm     `nn:"post_attention_layernorm"` // nil: the input's, or none
 	MLP       nn.Layer `nn:"mlp"`                      // or nil
+	Mix       mixer    `nn:"channel_mix"`              // a feed-forward network of several tokens, or nil
 	MLPPost   norm     `nn:"mlp_post_norm"`            // of what the feed-forward network adds, or nil
 
 	parallel bool    // both have the same input
@@ -59,9 +60,6 @@ type mixer interface {
 
 // newDecoder returns a network without weights.
 func newDecoder(c *Config, t traits) (*Decoder, error) {
-	if err := c.checkAttention(); err != nil && t.mixer == nil {
-		return nil, err
-	}
 	width := cmp.Or(t.embedWidth, c.HiddenSize)
 	d := &Decoder{config: c, traits: t, Embed: nn.NewEmbedding(c.VocabSize, width)}
 	if t.learnedPositions {
@@ -127,7 +125,10 @@ func newBlock(c *Config, t *traits, i int) (b *Block, err error) {
 	if t.postNorm || t.sumNorm {
 		b.AttnPost, b.MLPPost = t.newNorm(c, c.HiddenSize), t.newNorm(c, c.HiddenSize)
 	}
-	if !t.noMLP {
+	switch {
+	case t.channelMix:
+		b.Mix = newChannelMix(c)
+	case !t.noMLP:
 		b.MLP, err = t.newMLP(c, i)
 	}
 	return b, err
@@ -209,13 +210,21 @@ func (l *Block) forward(x, more *tensor.Tensor, b *batch, i int) (sum, rest *ten
 		if l.MLPNorm != nil {
 			h = l.MLPNorm.Forward(x)
 		}
-		return x.Add(a), l.scaled(after(l.MLPPost, l.MLP.Forward(h)))
+		return x.Add(a), l.scaled(after(l.MLPPost, l.feed(h, b, i)))
 	}
-	if l.MLP == nil {
+	if l.MLP == nil && l.Mix == nil {
 		return x, a
 	}
 	h, x = normSum(l.MLPNorm, x, a)
-	return x, l.scaled(after(l.MLPPost, l.MLP.Forward(h)))
+	return x, l.scaled(after(l.MLPPost, l.feed(h, b, i)))
+}
+
+// feed is the feed-forward network.
+func (l *Block) feed(x *tensor.Tensor, b *batch, i int) *tensor.Tensor {
+	if l.Mix != nil {
+		return l.Mix.forward(x, b, i)
+	}
+	return l.MLP.Forward(x)
 }
 
 // scaled is what a layer adds, times the layer's factor.
@@ -293,6 +302,9 @@ func (t *traits) newMoE(c *Config) (nn.Layer, error) {
 	act, err := c.activation()
 	if err != nil {
 		return nil, err
+	}
+	if c.ExpertsUsed < 1 || c.ExpertsUsed > c.Experts {
+		return nil, fmt.Errorf("models: %w: %d of %d experts", ErrConfig, c.ExpertsUsed, c.Experts)
 	}
 	o := t.routing
 	o.TopK, o.Act = c.ExpertsUsed, act

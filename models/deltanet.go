@@ -14,6 +14,7 @@ import (
 type deltaNet struct {
 	keyHeads, heads int // of keys, and of values
 	key, value      int // features of a head of each
+	width           int // tokens of the convolution
 }
 
 // DeltaNet is the linear attention of Qwen3-Next (Yang, Kautz and Hatamizadeh, "Gated delta
@@ -41,7 +42,7 @@ func newDeltaNet(c *Config, s deltaNet) *DeltaNet {
 		QKV: linear(in, 2*keys+values, false), Z: linear(in, values, false),
 		B: linear(in, s.heads, false), A: linear(in, s.heads, false),
 		Bias: nn.NewParam(nn.Zeros, s.heads), Rate: nn.NewParam(nn.Constant(-1), s.heads),
-		Conv: newCausalConv(2*keys+values, value(&c.keys, 4, "linear_conv_kernel_dim"), false),
+		Conv: newCausalConv(2*keys+values, s.width, false),
 		Norm: nn.NewRMSNorm(cmp.Or(c.NormEps, 1e-6), s.value),
 		Out:  linear(values, in, false), deltaNet: s,
 		state: newStateRows(s.heads, s.value, s.key),
@@ -78,14 +79,16 @@ func (d *DeltaNet) forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor {
 func qwenNext(c *Config) traits {
 	k := &c.keys
 	s := deltaNet{
-		keyHeads: k.int("linear_num_key_heads"), heads: k.int("linear_num_value_heads"),
-		key: k.int("linear_key_head_dim"), value: k.int("linear_value_head_dim"),
+		keyHeads: k.between("linear_num_key_heads", 16, 1, limit),
+		heads:    k.between("linear_num_value_heads", 32, 1, limit),
+		key:      k.between("linear_key_head_dim", 128, 1, 256),
+		value:    k.between("linear_value_head_dim", 128, 1, limit),
+		width:    k.between("linear_conv_kernel_dim", 4, 2, widestConv),
 	}
 	t := llamaLike(c)
-	if min(s.keyHeads, s.heads, s.key, s.value) < 1 || s.heads%s.keyHeads != 0 ||
-		max(s.keyHeads, s.heads, s.key, s.value) > limit {
-		k.err = cmp.Or(k.err, fmt.Errorf("sizes of linear attention: %+v", s))
-		return t
+	if k.err == nil && s.heads%s.keyHeads != 0 {
+		k.err = fmt.Errorf("linear attention of %d heads with %d of keys, which is no divisor",
+			s.heads, s.keyHeads)
 	}
 	t.mlpBias, t.qkNorm, t.gatedAttention = false, normOfHeads, true
 	t.sharedGate, t.routing.Normalise = true, value(k, true, "norm_topk_prob")

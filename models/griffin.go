@@ -37,13 +37,13 @@ type gatedUnit struct {
 }
 
 // newGriffin returns the recurrent block of a layer.
-func newGriffin(c *Config, channels int) *Griffin {
+func newGriffin(c *Config, channels, conv int) *Griffin {
 	in, blocks, width := c.HiddenSize, c.Heads, channels/c.Heads
 	weight := func() *nn.Param { return nn.NewParam(nn.Normal(0, 0.02), blocks, width, width) }
 	bias := func() *nn.Param { return nn.NewParam(nn.Zeros, blocks, width) }
 	return &Griffin{
 		Y: linear(in, channels, true), X: linear(in, channels, true), Out: linear(channels, in, true),
-		Conv: newCausalConv(channels, value(&c.keys, 4, "conv1d_width"), true),
+		Conv: newCausalConv(channels, conv, true),
 		Unit: &gatedUnit{
 			Input: weight(), InputBias: bias(), Gate: weight(), GateBias: bias(),
 			Lambda: nn.NewParam(nn.Zeros, channels),
@@ -90,7 +90,7 @@ func recurrentGemma(c *Config) traits {
 	c.Window, c.Width = value(k, 2048, "attention_window_size"), c.Width/2
 	c.LogitSoftCap = value(k, 30.0, "logits_soft_cap")
 	t.outBias, t.mlpBias, t.windowed = true, true, always
-	channels := cmp.Or(k.int("lru_width"), c.HiddenSize)
+	channels, conv := cmp.Or(k.int("lru_width"), c.HiddenSize), k.between("conv1d_width", 4, 2, widestConv)
 	types := value(k, []string{"recurrent", "recurrent", "attention"}, "block_types")
 	if len(types) == 0 || c.Heads < 1 || channels < 1 || channels%c.Heads != 0 {
 		k.err = cmp.Or(k.err, fmt.Errorf("recurrent blocks: lru_width %d of %d heads, block_types %q",
@@ -99,7 +99,7 @@ func recurrentGemma(c *Config) traits {
 	}
 	t.mixer = func(i int) mixer {
 		if types[i%len(types)] == "recurrent" {
-			return newGriffin(c, channels)
+			return newGriffin(c, channels, conv)
 		}
 		return nil
 	}

@@ -147,6 +147,7 @@ type batch struct {
 
 	tables [][]attention.Rotation // for all positions of each sequence
 	rows   []attention.Rotation   // those of the batch, a row for each id
+	values *tensor.Tensor         // of the first layer (RWKV-7)
 
 	rowsOn *recurrent.Sequences // where states of fixed size are, nil before a layer asks
 }

@@ -1,8 +1,6 @@
 package models
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -35,6 +33,27 @@ var hybrids = []architecture{
 		ignore: []string{`^mtp\.`, `visual\.`},
 	},
 	{
+		names: []string{"rwkv7"}, gguf: []string{"rwkv7"},
+		traits: rwkv7, edit: rwkv7Parts, editGGUF: rwkv7GGUF,
+		rename: [][2]string{
+			{`model\.embed_tokens`, "model.embeddings"}, {`model\.embed_norm`, "model.layers.0.pre_norm"},
+			{`input_layernorm`, "attn_norm"}, {`post_attention_layernorm`, "ffn_norm"},
+			{`self_attn`, "attn"}, {`channel_mix`, "ffn"},
+		},
+		renameGGUF: [][2]string{
+			{`post_attention_layernorm`, "attn_norm_2"}, {`self_attn\.r_proj`, "time_mix_receptance"},
+			{`self_attn\.k_proj`, "time_mix_key"}, {`self_attn\.v_proj`, "time_mix_value"},
+			{`self_attn\.o_proj`, "time_mix_output"}, {`self_attn\.g_norm`, "time_mix_ln"},
+			{`self_attn\.(\w)_lora\.lora\.0\.weight`, "time_mix_${1}1.weight"},
+			{`self_attn\.(\w)_lora\.lora\.2\.weight`, "time_mix_${1}2.weight"},
+			{`self_attn\.(\w)_lora\.lora\.2\.bias`, "time_mix_${1}0.weight"},
+			{`self_attn\.(k_k|k_a|r_k)`, "time_mix_$1.weight"},
+			{`self_attn\.x_\w`, "time_mix_lerp_fused.weight"},
+			{`channel_mix\.x_k`, "channel_mix_lerp_k.weight"}, {`channel_mix\.(key|value)`, "channel_mix_$1"},
+		},
+		ignore: []string{`blk\.0\.time_mix_v[012]\.`}, // of the first layer, which has no use for them
+	},
+	{
 		names:  []string{"recurrent_gemma"},
 		traits: recurrentGemma, rename: griffinNames, edit: griffinParts,
 	},
@@ -52,14 +71,12 @@ func lfm2(c *Config) traits {
 	t := without(c)
 	t.qkNorm = normOfHeads
 	attention := value[[]int](k, nil, "full_attn_idxs")
+	width := k.between("conv_L_cache", 3, 2, widestConv)
 	t.mixer = func(i int) mixer {
 		if c.layerIs(i, "full_attention", len(attention) == 0 || slices.Contains(attention, i)) {
 			return nil
 		}
-		return newShortConv(c)
-	}
-	if n := value(k, 3, "conv_L_cache"); n < 2 || n > 32 {
-		k.err = cmp.Or(k.err, fmt.Errorf("conv_L_cache is %d", n))
+		return newShortConv(c, width)
 	}
 	dense := k.int("num_dense_layers")
 	t.moe = func(i int) bool { return i >= dense }

@@ -8,6 +8,9 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
+// widestConv is the most tokens that a convolution is over.
+const widestConv = 32
+
 // causalConv is a convolution of each channel over the last few tokens.
 type causalConv struct {
 	Weight *nn.Param `nn:"weight"` // (channels, width)
@@ -58,12 +61,10 @@ type ShortConv struct {
 	Out  *nn.Linear  `nn:"out_proj"`
 }
 
-func newShortConv(c *Config) *ShortConv {
+func newShortConv(c *Config, width int) *ShortConv {
 	n, bias := c.HiddenSize, c.keys.bool("conv_bias")
 	return &ShortConv{
-		In:   linear(n, 3*n, bias),
-		Conv: newCausalConv(n, value(&c.keys, 3, "conv_L_cache"), bias),
-		Out:  linear(n, n, bias),
+		In: linear(n, 3*n, bias), Conv: newCausalConv(n, width, bias), Out: linear(n, n, bias),
 	}
 }
 

@@ -97,6 +97,9 @@ func (a *architecture) originOf(
 		switch {
 		case c.gguf:
 			o.gguf(c, t, name, has)
+			if a.editGGUF != nil {
+				a.editGGUF(c, name, o)
+			}
 		case a.edit != nil:
 			a.edit(c, name, o)
 		}
@@ -139,6 +142,7 @@ func (o *origin) gguf(c *Config, t *traits, name string, has map[string]bool) {
 	case packedQKV.MatchString(o.name) && !has[o.name]:
 		o.name = packedQKV.ReplaceAllString(o.name, "attn_qkv.$1")
 		splitQKV(c, name, o)
+	case c.ModelType == "rwkv7":
 	case has["blk.0.attn_norm_2.weight"] && strings.Contains(o.name, ".attn_norm."): // Falcon
 		o.name = strings.Replace(o.name, "attn_norm", "attn_norm_2", 1)
 	case has["blk.0.attn_norm_2.weight"] && strings.Contains(o.name, ".ffn_norm."):

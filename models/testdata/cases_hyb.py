@@ -15,6 +15,10 @@ CASES = {
     "qwen3_5": ("qwen3_5_text", LINEAR | {"head_dim": 16}),
     "qwen3_5_moe": ("qwen3_5_moe_text", LINEAR | {"head_dim": 16, "num_experts": 4, "num_experts_per_tok": 2,
                     "moe_intermediate_size": 24, "shared_expert_intermediate_size": 40}),
+    "rwkv7": ("rwkv7", {"head_dim": 16, "decay_low_rank_dim": 10, "a_low_rank_dim": 6, "v_low_rank_dim": 4,
+                        "gate_low_rank_dim": 12, "norm_eps": 1e-5, "hidden_act": "sqrelu", "norm_first": True,
+                        "norm_bias": True, "num_hidden_layers": 3, "attn": None, "tie_word_embeddings": False,
+                        "num_attention_heads": "absent", "num_key_value_heads": "absent"}),
     "recurrent_gemma": ("recurrent_gemma", {"num_hidden_layers": 4, "attention_window_size": 5,
                         "num_key_value_heads": 1, "lru_width": 48}),
 }

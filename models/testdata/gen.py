@@ -17,6 +17,8 @@ import transformers
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
+import rwkv7
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROMPT = [1, 17, 93, 4, 55, 55, 8, 21, 70, 3, 39, 62, 11, 90, 28]
 BASE = dict(vocab_size=96, hidden_size=48, intermediate_size=80, num_hidden_layers=2,
@@ -58,6 +60,11 @@ def gguf_names(kind, shapes):
     moe = any("block_sparse_moe" in n for n in shapes)
     for n in shapes:
         s = re.sub(r"experts\.\d+\.", "experts.", n).replace("dt_bias", "dt_proj.bias")
+        if kind == "rwkv7":  # what the converter calls parts before it asks
+            for a, b in [("attn", "attention"), ("ffn_norm", "ln2"), ("ffn", "feed_forward"), ("g_norm", "ln_x"),
+                         ("_lora.lora.0.weight", "1.weight"), ("_lora.lora.2.weight", "2.weight"),
+                         ("_lora.lora.2.bias", "0.weight")]:
+                s = s.replace(a, b)
         out[n] = (names.get_name(s, (".weight", ".bias")) or
                   names.get_name(re.sub(r"^(transformer|model)\.", "", s), (".weight", ".bias")))
         if m := re.search(r"(\d+)\.block_sparse_moe\.input_linear", n):  # it becomes two
@@ -73,6 +80,10 @@ def gguf_names(kind, shapes):
             out[n] += ".weight"
         if n.endswith("expert_bias"):
             out[n] += ".bias"
+        if m := re.search(r"(\d+)\.attn\.x_\w$", n):  # six become one
+            out[n] = f"blk.{m[1]}.time_mix_lerp_fused.weight"
+        elif re.search(r"\.(k_k|k_a|r_k|x_k)$", n):
+            out[n] += ".weight"
     return kind, out if all(out.values()) else None
 
 
@@ -85,7 +96,12 @@ def tables():
             yield os.path.join(HERE, f"golden{m[1]}.json.gz"), space["CASES"]
 
 
-def make(kind, config):
+def published(kind, config):
+    """The model of the reference library: its config.json, shapes of tensors, and scores of ids."""
+    if kind == "rwkv7":  # transformers has none
+        shapes = rwkv7.shapes(config)
+        weights = {n: values(n, s) for n, s in shapes.items()}
+        return config | {"model_type": kind}, shapes, lambda ids: rwkv7.logits(config, weights, ids).float()
     torch.manual_seed(0)
     c = transformers.CONFIG_MAPPING[kind](**config)
     c._attn_implementation = "eager"
@@ -100,12 +116,16 @@ def make(kind, config):
             d, attn_implementation="eager", dtype=torch.float32, output_loading_info=True)
         assert not info["missing_keys"] and not info["unexpected_keys"], info
     model = model.eval()
-    ids = torch.tensor([PROMPT])
+    return text, shapes, lambda ids: model(torch.tensor([ids]), use_cache=False).logits[0].float()
+
+
+def make(kind, config):
+    text, shapes, run = published(kind, config)
     with torch.no_grad():
-        logits = model(ids).logits[0].float()
+        logits = run(PROMPT)
         greedy, margin = [], 1e9
         for _ in range(16):
-            last = model(torch.tensor([PROMPT + greedy]), use_cache=False).logits[0, -1]
+            last = run(PROMPT + greedy)[-1]
             top = last.topk(2).values
             margin = min(margin, float(top[0] - top[1]))
             greedy.append(int(last.argmax()))

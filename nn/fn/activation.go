@@ -53,7 +53,7 @@ var kinds = [...]struct {
 	KindGeluTanh:    {"gelu_new", []string{"gelu_pytorch_tanh", "gelu_tanh", "gelu_fast", "gelu_accurate", "gelu_python_tanh"}, 0, plain(NewGelu), tensor.Gelu},
 	KindQuickGelu:   {"quick_gelu", nil, 0, plain(QuickGelu), 0},
 	KindRelu:        {"relu", nil, 0, plain((*tensor.Tensor).Relu), tensor.Relu},
-	KindRelu2:       {"relu2", []string{"relu_squared", "squared_relu"}, 0, plain(Relu2), 0},
+	KindRelu2:       {"relu2", []string{"relu_squared", "squared_relu", "sqrelu"}, 0, plain(Relu2), 0},
 	KindRelu6:       {"relu6", nil, 0, plain(Relu6), 0},
 	KindSilu:        {"silu", []string{"swish"}, 0, plain((*tensor.Tensor).Silu), tensor.Silu},
 	KindSigmoid:     {"sigmoid", nil, 0, plain((*tensor.Tensor).Sigmoid), tensor.Sigmoid},

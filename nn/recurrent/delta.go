@@ -114,3 +114,56 @@ func (s *Sequences) deltaGrid(d *tensor.Device, w *kernels.Delta) runtime.Grid {
 	g.Blocks.Y, g.Blocks.Z = w.Heads, s.count
 	return g
 }
+
+var generalDelta = ops.NewGeneric("general delta rule", kernels.GeneralDelta[ops.T])
+
+// GeneralDelta is linear attention by the delta rule of RWKV-7 (Peng et al., "RWKV-7 Goose with
+// expressive dynamic state evolution", 2025). A head has a matrix S that maps keys to values; at each
+// token each feature of keys fades by itself, and what is taken away is under another key than what
+// is stored:
+//
+//	S ← S·diag(decay) − S·removed·(rate⊙removed)ᵀ + v·kᵀ
+//	y = S·q
+//
+// q, k, decay, removed and rate are (tokens, heads·key) and v is (tokens, heads·value), of which rows
+// may have any stride, decay in F32. state is F32 (states, heads, value, key), with keys of 256
+// features at most. The result is (tokens, heads·value) of the type of q, which is not F64.
+func GeneralDelta(
+	q, k, v, decay, removed, rate, state *tensor.Tensor, on *Sequences,
+) *tensor.Tensor {
+	const op = "general delta rule"
+	if bad := on.checkPacked(op, q, k, v, decay, removed, rate, state); bad != nil {
+		return bad
+	}
+	if bad := operand.Floats(op, q, k, v, removed, rate); bad != nil {
+		return bad
+	}
+	w, bad := on.delta(op, state, q, v)
+	if bad != nil {
+		return bad
+	}
+	want := tensor.Shape{on.tokens, w.Heads * w.Key}
+	for i, x := range []*tensor.Tensor{q, k, decay, removed, rate} {
+		if !x.Shape().Equal(want) {
+			return operand.Fail(op, tensor.ErrShape, "%s %v, want %v",
+				[]string{"queries", "keys", "decays", "removed keys", "rates"}[i], x.Shape(), want)
+		}
+	}
+	if decay.DType() != tensor.F32 {
+		return operand.Fail(op, tensor.ErrDType, "decays of %s, want f32", decay.DType())
+	}
+	q, w.Query = dense(q)
+	k, w.Keys = dense(k)
+	v, w.Values = dense(v)
+	decay, w.Gates = dense(decay)
+	removed, w.Removed = dense(removed)
+	rate, w.Rates = dense(rate)
+	w.Shared = 1
+	kernel, err := generalDelta.Of(ops.TypeArgs{T: q.DType()})
+	if err != nil {
+		return tensor.Fail(op, err)
+	}
+	out := tensor.Empty(q.Device(), q.DType(), v.Shape()...)
+	g := on.deltaGrid(q.Device(), &w)
+	return tensor.LaunchInto(out, kernel, g, state, q, k, v, decay, removed, rate, on.table, w)
+}

@@ -144,6 +144,74 @@ func testGatedDelta(
 	}
 }
 
+func TestGeneralDelta(t *testing.T) {
+	d := cpu(t)
+	for name, steps := range parts {
+		t.Run(name, func(t *testing.T) {
+			for i, dt := range []tensor.DType{tensor.F32, tensor.BF16, tensor.F16} {
+				testGeneralDelta(t, d, steps, dt, []int{16, 20, 7}[i], []int{3, 9, 8}[i])
+			}
+		})
+	}
+}
+
+// testGeneralDelta compares with the formulas, for 3 heads.
+func testGeneralDelta(t *testing.T, d *tensor.Device, steps [][]int, dt tensor.DType, key, value int) {
+	const heads = 3
+	r := rand.New(rand.NewPCG(7, 8))
+	count, tokens := len(steps[0]), longest(steps)
+	same := func(x float64) float64 { return x }
+	short := func(x float64) float64 { return x / math.Sqrt(float64(key)) }
+	q := newOperand(t, d, dt, r, count, tokens, heads*key, short)
+	k := newOperand(t, d, dt, r, count, tokens, heads*key, short)
+	v := newOperand(t, d, dt, r, count, tokens, heads*value, same)
+	fade := func(x float64) float64 { return 0.6 + 0.3*x }
+	decay := newOperand(t, d, tensor.F32, r, count, tokens, heads*key, fade)
+	removed := newOperand(t, d, dt, r, count, tokens, heads*key, short)
+	rate := newOperand(t, d, dt, r, count, tokens, heads*key, math.Abs)
+	states := make([][]float64, count)
+	for i := range states {
+		states[i] = make([]float64, heads*key*value)
+	}
+	one := func(s, token, h int) (want []float64) {
+		for j := range value {
+			state, old, out := states[s][(h*value+j)*key:][:key], 0.0, 0.0
+			for i := range key {
+				old += state[i] * removed.at(s, token, h*key+i)
+			}
+			for i := range key {
+				at := h*key + i
+				state[i] = state[i]*decay.at(s, token, at) -
+					old*rate.at(s, token, at)*removed.at(s, token, at) +
+					v.at(s, token, h*value+j)*k.at(s, token, at)
+				out += state[i] * q.at(s, token, at)
+			}
+			want = append(want, out)
+		}
+		return want
+	}
+	state := nans(d, 2*count, heads, value, key)
+	feed(t, d, steps, func(which, from, n []int, on *recurrent.Sequences) {
+		var want []float64
+		for i, s := range which {
+			for token := from[i]; token < from[i]+n[i]; token++ {
+				for h := range heads {
+					want = append(want, one(s, token, h)...)
+				}
+			}
+		}
+		in := func(o *operand) *tensor.Tensor { return o.packed(which, from, n) }
+		y := recurrent.GeneralDelta(in(q), in(k), in(v), in(decay), in(removed), in(rate), state, on)
+		require.NoError(t, y.Err())
+		require.Equal(t, dt, y.DType())
+		require.InDeltaSlice(t, want, floats(t, y), tolerance[dt])
+	})
+	for i := range states {
+		got := floats(t, state.Narrow(0, 2*(count-i)-1, 1))
+		require.InDeltaSlice(t, states[i], got, 2e-6, "the state of sequence %d", i)
+	}
+}
+
 // Operands that do not fit are errors that say which.
 func TestDeltaMistakes(t *testing.T) {
 	d := cpu(t)
@@ -159,6 +227,11 @@ func TestDeltaMistakes(t *testing.T) {
 	lru := func(x, a, b, l, state *tensor.Tensor) *tensor.Tensor {
 		return recurrent.RGLRU(x, a, b, l, state, on)
 	}
+	general := func(q, k, v, decay, removed, rate, state *tensor.Tensor) *tensor.Tensor {
+		return recurrent.GeneralDelta(q, k, v, decay, removed, rate, state, on)
+	}
+	x := zeros(2, 32)
+	require.NoError(t, general(x, x, v, x, x, x, state).Err())
 	require.NoError(t, delta(q, q, v, g, g, state).Err())
 	require.NoError(t, lru(q, q, q, zeros(16), zeros(2, 16)).Err())
 	for text, c := range map[string]struct {
@@ -180,6 +253,10 @@ func TestDeltaMistakes(t *testing.T) {
 		"gates [2, 16] and [2, 12] for":   {lru(q, q, v, zeros(16), zeros(2, 16)), tensor.ErrShape},
 		"lambda of [8], want (16)":        {lru(q, q, q, zeros(8), zeros(2, 16)), tensor.ErrShape},
 		"want rows [16]":                  {lru(q, q, q, zeros(16), zeros(2, 8)), tensor.ErrShape},
+		"queries [2, 16], want [2, 32]":   {general(q, x, v, x, x, x, state), tensor.ErrShape},
+		"removed keys [2, 16], want":      {general(x, x, v, x, q, x, state), tensor.ErrShape},
+		"decays of bf16, want f32":        {general(x, x, v, half(x), x, x, state), tensor.ErrDType},
+		"f32 and [2, 32] of bf16":         {general(x, x, v, x, x, half(x), state), tensor.ErrDTypeMismatch},
 		"gradient":                        {delta(tensor.NewVar(q).Tensor(), q, v, g, g, state), tensor.ErrNoGradient},
 	} {
 		require.ErrorIs(t, c.y.Err(), c.is, text)

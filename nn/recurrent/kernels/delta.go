@@ -9,7 +9,8 @@ type Delta struct {
 	Key    int // features of a key
 	Value  int // and of a value
 
-	Query, Keys, Values, Gates, Rates int // from a token to the next in each operand
+	// From a token to the next in each operand.
+	Query, Keys, Values, Gates, Rates, Removed int
 
 	Rows      dsl.ConstInt  // features of a key that a thread has: Key/DeltaLanes, rounded up
 	Whole     dsl.ConstBool // these are Key exactly
@@ -126,3 +127,43 @@ func GatedDelta[T dsl.Float](
 
 // deltaEps is added to the squares of lengths, as the reference does.
 const deltaEps = 1e-6
+
+// GeneralDelta stores the results of the delta rule of RWKV-7 (Peng et al., "RWKV-7 Goose with
+// expressive dynamic state evolution", 2025, equations 16 and 17), where each feature of keys fades
+// by itself, and what is taken from the state is under another key than what is stored:
+//
+//	S ← S·diag(decay) − S·removed·(rate⊙removed)ᵀ + v·kᵀ
+//
+// and the result is S·q. Threads are those of [GatedDelta].
+//
+//kiln:kernel
+//kiln:const w.Rows=2,8 w.Whole=true,false w.Normalise=false
+func GeneralDelta[T dsl.Float](
+	t dsl.Thread, out []T, state []float32, q, k, v []T, decay []float32, removed, rate []T,
+	table []int32, w Delta,
+) {
+	seq := table[t.BlockZ()*Columns:]
+	c := columnOf(t, seq, &w)
+	s, query := dsl.LocalSlice[float32](w.Rows), dsl.LocalSlice[float32](w.Rows)
+	key, stays := dsl.LocalSlice[float32](w.Rows), dsl.LocalSlice[float32](w.Rows)
+	from, to := dsl.LocalSlice[float32](w.Rows), dsl.LocalSlice[float32](w.Rows)
+	c.load(s, state, seq, &w)
+	first := c.head / w.Shared * w.Key
+	for i := int(seq[Start]); i < int(seq[End]); i++ {
+		read(&c, query, q, i*w.Query+first, &w)
+		read(&c, key, k, i*w.Keys+first, &w)
+		read(&c, stays, decay, i*w.Gates+first, &w)
+		read(&c, from, removed, i*w.Removed+first, &w)
+		read(&c, to, rate, i*w.Rates+first, &w)
+		takes := dot(t, s, from, w.Rows)
+		value := dsl.Convert[float32](v[i*w.Values+c.head*w.Value+c.value])
+		for r := range int(w.Rows) {
+			s[r] = dsl.FMA(value, key[r], dsl.FMA(-takes*to[r], from[r], stays[r]*s[r]))
+		}
+		y := dot(t, s, query, w.Rows)
+		if c.lane == 0 && c.stored {
+			out[(i*w.Heads+c.head)*w.Value+c.value] = dsl.Convert[T](y)
+		}
+	}
+	c.store(s, state, &w)
+}
