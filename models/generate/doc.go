@@ -16,7 +16,7 @@
 //
 // A [Generator] feeds a [Model], chooses, decodes, and stops; it gives tokens with their text as
 // they come. A [Session] uses again what it was fed. [Drafter] guesses several tokens for one step,
-// and [Generator.Beam] searches for likely texts.
+// and [Generator.Beam] searches for likely texts. A [Batch] runs the generations of many clients.
 //
 //	g := &generate.Generator[*models.Sequence]{Model: lm, Tokenizer: lm.Tokenizer, EOS: eos}
 //	o := generate.Options{MaxTokens: 100, Stop: []string{"\n\n"}}

@@ -59,7 +59,8 @@ type Options struct {
 // while characters or stop strings are incomplete, and then that of several.
 type Token struct {
 	Choice
-	Text string
+	Text   string
+	Reason string // why the generation ends with it; "" if it goes on
 }
 
 // Why a generation ended.
@@ -104,6 +105,14 @@ type Generator[S Sequence] struct {
 	Chunk     int                   // how many tokens of a prompt are fed at once; 0 for 512
 }
 
+// chunk is how many tokens of a prompt are fed at once.
+func (g *Generator[S]) chunk() int {
+	if g.Chunk > 0 {
+		return g.Chunk
+	}
+	return 512
+}
+
 // Session is one sequence of a model. What it was fed is used again for a prompt that begins with
 // the same tokens, as each turn of a conversation does. It belongs to one goroutine.
 type Session[S Sequence] struct {
@@ -122,76 +131,19 @@ func (s *Session[S]) Close() { s.seq.Close() }
 
 // Generate prepares a generation behind a prompt. It runs while [Run.Tokens] is read.
 func (s *Session[S]) Generate(ctx context.Context, prompt []int32, o Options) (*Run[S], error) {
-	sampler, err := NewSampler(o.Sampling)
+	a, err := s.g.answer(prompt, o)
 	if err != nil {
 		return nil, err
 	}
-	g := s.g
-	switch {
-	case len(prompt) == 0:
-		return nil, errors.New("generate: the prompt has no tokens")
-	case g.Context > 0 && len(prompt) >= g.Context:
-		return nil, fmt.Errorf("generate: %w: %d tokens, and the model can look at %d with the answer",
-			ErrContext, len(prompt), g.Context)
-	case o.MaxTokens < 0 || o.DraftTokens < 0:
-		return nil, fmt.Errorf("generate: %w: max_tokens %d, draft tokens %d", ErrOption, o.MaxTokens, o.DraftTokens)
-	case len(o.Stop) > 0 && g.Tokenizer == nil:
-		return nil, fmt.Errorf("generate: %w: stop strings need a tokenizer", ErrOption)
-	}
-	for _, stop := range o.Stop {
-		if stop == "" {
-			return nil, fmt.Errorf("generate: %w: a stop string is empty", ErrOption)
-		}
-	}
-	sampler.Prompt(prompt)
-	sampler.Constrain(o.Constraint)
-	r := &Run[S]{ctx: ctx, s: s, o: o, sampler: sampler, ids: append([]int32(nil), prompt...)}
-	r.usage.PromptTokens = len(prompt)
-	r.ends = map[int32]bool{}
-	for _, id := range o.StopIDs {
-		r.ends[id] = true
-	}
-	if !o.IgnoreEOS {
-		for _, id := range g.EOS {
-			r.ends[id] = true
-		}
-	}
-	if g.Tokenizer != nil {
-		r.text = &pieces{stream: g.Tokenizer.Stream(!o.SpecialTokens), stops: o.Stop}
-		sampler.Breakers(breakers(g.Tokenizer, sampler.o.DRYBreakers))
-	}
-	return r, nil
-}
-
-// breakers says which tokens have one of some texts in theirs.
-func breakers(t *tokenizers.Tokenizer, list []string) func(id int32) bool {
-	known := map[int32]bool{}
-	return func(id int32) bool {
-		is, ok := known[id]
-		if ok {
-			return is
-		}
-		text, err := t.Decode([]int32{id}, false)
-		for _, b := range list {
-			is = is || err == nil && strings.Contains(text, b)
-		}
-		known[id] = is
-		return is
-	}
+	return &Run[S]{answer: a, ctx: ctx, s: s}, nil
 }
 
 // Run is one generation.
 type Run[S Sequence] struct {
-	ctx     context.Context
-	s       *Session[S]
-	o       Options
-	sampler *Sampler
-	ids     []int32 // the prompt and what was generated
-	ends    map[int32]bool
-	text    *pieces // nil if there is no tokenizer
-	usage   Usage
-	began   bool
-	first   time.Time // when the first token was chosen
+	*answer
+	ctx   context.Context
+	s     *Session[S]
+	began bool
 }
 
 // Usage is what the generation took so far.
@@ -222,15 +174,15 @@ func (r *Run[S]) Tokens() iter.Seq2[Token, error] {
 			return
 		}
 		r.began = true
-		start := time.Now()
-		if err := r.run(start, func(t Token) bool { return yield(t, nil) }); err != nil {
-			yield(Token{Choice{ID: -1}, r.rest()}, fmt.Errorf("generate: %w", err))
+		r.start = time.Now()
+		if err := r.run(func(t Token) bool { return yield(t, nil) }); err != nil {
+			yield(Token{Choice: Choice{ID: -1}, Text: r.rest()}, fmt.Errorf("generate: %w", err))
 		}
 	}
 }
 
 // run is the loop: feed what the model has not seen, choose, feed that.
-func (r *Run[S]) run(start time.Time, yield func(Token) bool) error {
+func (r *Run[S]) run(yield func(Token) bool) error {
 	if err := r.reuse(); err != nil {
 		return err
 	}
@@ -246,7 +198,7 @@ func (r *Run[S]) run(start time.Time, yield func(Token) bool) error {
 		if err != nil {
 			return err
 		}
-		done, err := r.choose(rows, draft, start, yield)
+		done, err := r.choose(rows, draft, yield)
 		if done || err != nil {
 			return err
 		}
@@ -278,10 +230,7 @@ func (s *Session[S]) rewind(n int) error {
 // feed gives the model all that it has not seen, and the draft. It returns logits behind the last
 // token and behind each of the draft.
 func (r *Run[S]) feed(draft []int32) (*tensor.Tensor, error) {
-	chunk := r.s.g.Chunk
-	if chunk <= 0 {
-		chunk = 512
-	}
+	chunk := r.s.g.chunk()
 	for {
 		part := r.ids[len(r.s.ids):]
 		if len(part) <= chunk {
@@ -323,7 +272,7 @@ func (s *Session[S]) step(ids []int32, all bool) (*tensor.Tensor, error) {
 }
 
 // choose takes tokens as long as the draft agrees with them. done says that the generation ended.
-func (r *Run[S]) choose(rows *tensor.Tensor, draft []int32, start time.Time, yield func(Token) bool) (done bool, err error) {
+func (r *Run[S]) choose(rows *tensor.Tensor, draft []int32, yield func(Token) bool) (done bool, err error) {
 	var all []Choice
 	if r.sampler.plain() {
 		list := make([]*Sampler, 1+len(draft))
@@ -342,7 +291,8 @@ func (r *Run[S]) choose(rows *tensor.Tensor, draft []int32, start time.Time, yie
 			}
 			all = append(all, one[0])
 		}
-		done, err := r.take(all[i], start, yield)
+		out, done, err := r.take(all[i])
+		done = err == nil && !yield(out) || done
 		agrees := i < len(draft) && draft[i] == all[i].ID
 		if agrees {
 			r.usage.AcceptedTokens++
@@ -357,49 +307,6 @@ func (r *Run[S]) choose(rows *tensor.Tensor, draft []int32, start time.Time, yie
 	return false, nil
 }
 
-// take adds a token to the text.
-func (r *Run[S]) take(c Choice, start time.Time, yield func(Token) bool) (done bool, err error) {
-	if err := r.sampler.Accept(c.ID); err != nil {
-		return false, err
-	}
-	if now := time.Now(); r.usage.CompletionTokens == 0 {
-		r.first, r.usage.Prefill = now, now.Sub(start)
-	} else {
-		r.usage.Decode = now.Sub(r.first)
-	}
-	r.usage.CompletionTokens++
-	r.ids = append(r.ids, c.ID)
-	out, reason := Token{Choice: c}, ""
-	switch {
-	case r.ends[c.ID]:
-		reason = ReasonStop
-	case r.text != nil:
-		stopped, err := false, error(nil)
-		if out.Text, stopped, err = r.text.next(c.ID); err != nil {
-			return false, err
-		}
-		if stopped {
-			reason = ReasonStop
-		}
-	}
-	if reason == "" && (r.usage.CompletionTokens == r.o.MaxTokens || len(r.ids) == r.s.g.Context) {
-		reason = ReasonLength
-	}
-	if reason != "" {
-		out.Text += r.rest()
-		r.usage.Reason = reason
-	}
-	return !yield(out) || reason != "", nil
-}
-
-// rest is the text that is still buffered.
-func (r *Run[S]) rest() string {
-	if r.text == nil {
-		return ""
-	}
-	return r.text.flush()
-}
-
 // draft asks the drafter for tokens, no more than may be generated.
 func (r *Run[S]) draft() ([]int32, error) {
 	if r.o.Draft == nil || len(r.s.ids) != len(r.ids)-1 {
@@ -412,7 +319,7 @@ func (r *Run[S]) draft() ([]int32, error) {
 	if r.o.MaxTokens > 0 {
 		n = min(n, r.o.MaxTokens-r.usage.CompletionTokens-1)
 	}
-	if limit := r.s.g.Context; limit > 0 {
+	if limit := r.limit; limit > 0 {
 		n = min(n, limit-len(r.ids)-1)
 	}
 	if n <= 0 {

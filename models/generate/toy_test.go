@@ -21,7 +21,10 @@ type toy struct {
 	state  bool // sequences that forget nothing, as states of recurrent layers
 	fed    int
 	fails  int // the step that fails; 0 for none
+	crowds int // steps of several sequences
+	crowd  int // the one of them that fails; 0 for none
 	steps  int
+	live   int     // sequences that are open
 	script []int32 // what it says in place of that, from the first position on
 }
 
@@ -29,10 +32,17 @@ type toySequence struct {
 	ids   []int32
 	state bool
 	open  bool
+	of    *toy
 }
 
 func (s *toySequence) Len() int { return len(s.ids) }
-func (s *toySequence) Close()   { s.open = false }
+
+func (s *toySequence) Close() {
+	if s.open {
+		s.of.live--
+	}
+	s.open = false
+}
 
 func (s *toySequence) Truncate(n int) error {
 	if s.state && n != len(s.ids) && n != 0 {
@@ -42,7 +52,10 @@ func (s *toySequence) Truncate(n int) error {
 	return nil
 }
 
-func (m *toy) NewSequence() *toySequence { return &toySequence{state: m.state, open: true} }
+func (m *toy) NewSequence() *toySequence {
+	m.live++
+	return &toySequence{state: m.state, open: true, of: m}
+}
 
 func (m *toy) logits(ids []int32) []float32 {
 	out := make([]float32, m.vocab)
@@ -66,6 +79,11 @@ func (m *toy) Step(list []*toySequence, ids [][]int32) *tensor.Tensor {
 	for i, s := range list {
 		m.feed(s, ids[i])
 		out = append(out, m.logits(s.ids)...)
+	}
+	if len(list) > 1 {
+		if m.crowds++; m.crowds == m.crowd {
+			return tensor.Fail("toy", errors.New("planted"))
+		}
 	}
 	return m.result(out, len(list))
 }
