@@ -43,8 +43,9 @@ func layer(net any, shapes ...[]int) stop { return stop{net: net, shapes: shapes
 // appended without its gradient.
 var noGradients = []string{
 	"fn.Sample",
-	"attention.Cache.Append", "attention.Cache.AppendRotated",
-	"attention.Rotating.Append", "attention.Rotating.AppendRotated",
+	"attention.Cache.Append", "attention.Cache.AppendRotated", "attention.Cache.AttendStep",
+	"attention.Rotating.Append", "attention.Rotating.AppendRotated", "attention.Rotating.AttendStep",
+	"attention.Paged.AttendStep",
 }
 
 func unary(f func(ten) ten, shape ...int) stop {
