@@ -89,6 +89,9 @@ func (a *Attention) forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor {
 		a.options.Sinks = a.Sinks.Tensor()
 	}
 	q = a.rotated(q, b)
+	if b.step != nil {
+		return a.out(a.step(q, k, v, b, i), gate)
+	}
 	if a.window > 0 || !a.options.Causal {
 		k = a.rotated(k, b)
 	}

@@ -70,6 +70,15 @@ func (a *LatentAttention) forward(x *tensor.Tensor, b *batch, i int) *tensor.Ten
 	if q.Err() != nil {
 		return q
 	}
+	y := a.attend(q, k, v, b, i).Squeeze(0).MatMul(a.VB.Tensor().Cast(x.DType())) // (heads, tokens, value)
+	return a.O.Forward(y.Transpose(0, 1).Reshape(x.Size(0), a.heads*a.value))
+}
+
+// attend stores keys and values, and returns (1, heads, tokens, key).
+func (a *LatentAttention) attend(q, k, v *tensor.Tensor, b *batch, i int) *tensor.Tensor {
+	if b.step != nil {
+		return b.attendStep(q, k, v, nil, i, a.options).Transpose(0, 2)
+	}
 	parts := make([]*tensor.Tensor, len(b.list))
 	for n, s := range b.list {
 		at, count := b.starts[n], b.count(n)
@@ -77,12 +86,10 @@ func (a *LatentAttention) forward(x *tensor.Tensor, b *batch, i int) *tensor.Ten
 		parts[n] = cache.Attend(q.Narrow(2, at, count), k.Narrow(2, at, count), v.Narrow(2, at, count),
 			a.options)
 	}
-	y := parts[0]
-	if len(parts) > 1 {
-		y = tensor.Cat(2, parts...)
+	if len(parts) == 1 {
+		return parts[0]
 	}
-	y = y.Squeeze(0).MatMul(a.VB.Tensor().Cast(x.DType())) // (heads, tokens, value)
-	return a.O.Forward(y.Transpose(0, 1).Reshape(x.Size(0), a.heads*a.value))
+	return tensor.Cat(2, parts...)
 }
 
 // project returns queries (1, heads, tokens, key+rotary), and keys (1, 1, tokens, key+rotary) and

@@ -43,6 +43,8 @@ type LM struct {
 	Net    Network
 	paged  bool
 	rows   rowList
+	states []*stateRows // of layers that were fed something
+	steps  stepper
 	Device *tensor.Device
 	DType  tensor.DType // of weights that are in no blocks, and of what is between layers
 	Report *nn.Report   // what did not fit when the weights were loaded
@@ -54,6 +56,11 @@ type Sequence struct {
 	layers []layerState
 	row    *heldRow // of states of fixed size, nil before there are any
 	n      int
+
+	pages     []int32 // of all layers that have some, when the last step was taken
+	samePages int     // how many of them are known to be the same at all layers
+	graphs    graphs  // of steps whose first sequence it is, with memory of their own
+	weights   uint64  // as of the model's steps
 }
 
 // NewSequence returns an empty sequence. Of a model with [Options.Paged], pages are free again when
@@ -80,6 +87,7 @@ func (s *Sequence) Truncate(n int) error {
 				ErrSequence, s.n, n, i, o)
 		}
 	}
+	s.samePages = 0
 	for _, l := range s.layers {
 		if err := l.truncate(n); err != nil {
 			return fmt.Errorf("models: %w: %w", ErrSequence, err)
@@ -95,15 +103,27 @@ func (s *Sequence) Close() {
 		l.reset()
 	}
 	s.dropRow()
-	s.n = 0
+	s.graphs.drop()
+	s.n, s.pages, s.samePages = 0, nil, 0
 }
 
 // Step feeds ids[i] to sequence i, one id at least, and returns scores in float32 for the token
 // behind the last of each, (sequences, vocab). An error is in what it returns; the sequences are
 // then as they were, or closed if that cannot be.
+//
+// A step of one id for each sequence is captured the second time that one of its kind comes, and is
+// one launch from then on: see [LM.Replayed].
 func (m *LM) Step(list []*Sequence, ids [][]int32) *tensor.Tensor {
-	b, err := m.newBatch(list, ids)
+	b, err := m.checkBatch(list, ids)
 	if err != nil {
+		return tensor.Fail("models: step", err)
+	}
+	if len(b.all) == len(list) {
+		if logits, ok := m.takeStep(b); ok {
+			return logits
+		}
+	}
+	if err := b.upload(); err != nil {
 		return tensor.Fail("models: step", err)
 	}
 	h := m.Net.hidden(b)
@@ -138,7 +158,9 @@ func (m *LM) finish(b *batch, logits *tensor.Tensor) *tensor.Tensor {
 type batch struct {
 	list   []*Sequence
 	starts []int // of each sequence among the ids, and the end
-	ids    *tensor.Tensor
+	all    []int32
+	ids    *tensor.Tensor // nil before they are on the device
+	step   *step          // if the lengths are on the device, or nil
 	device *tensor.Device
 
 	kinds []int32 // which segment each id is of; nil: the first
@@ -154,6 +176,15 @@ type batch struct {
 
 // newBatch checks what is fed, and brings ids to the device.
 func (m *LM) newBatch(list []*Sequence, ids [][]int32) (*batch, error) {
+	b, err := m.checkBatch(list, ids)
+	if err != nil {
+		return nil, err
+	}
+	return b, b.upload()
+}
+
+// checkBatch checks what is fed.
+func (m *LM) checkBatch(list []*Sequence, ids [][]int32) (*batch, error) {
 	if len(list) == 0 || len(list) != len(ids) {
 		return nil, fmt.Errorf("%w: %d sequences and ids for %d", ErrSequence, len(list), len(ids))
 	}
@@ -164,12 +195,17 @@ func (m *LM) newBatch(list []*Sequence, ids [][]int32) (*batch, error) {
 		}
 		b.starts = append(b.starts, b.starts[i]+len(ids[i]))
 	}
-	all := ids[0]
+	b.all = ids[0]
 	if len(ids) > 1 {
-		all = slices.Concat(ids...)
+		b.all = slices.Concat(ids...)
 	}
-	b.ids = tensor.From(m.Device, all, len(all))
-	return b, b.ids.Err()
+	return b, nil
+}
+
+// upload brings ids to the device.
+func (b *batch) upload() error {
+	b.ids = tensor.From(b.device, b.all, len(b.all))
+	return b.ids.Err()
 }
 
 // checkIDs checks what is to be fed to sequence i.
@@ -209,6 +245,9 @@ func (b *batch) last(h *tensor.Tensor) *tensor.Tensor {
 
 // positions are those of the ids, from 0 in each sequence.
 func (b *batch) positions() *tensor.Tensor {
+	if b.step != nil {
+		return b.step.at
+	}
 	var at []int32
 	for i, s := range b.list {
 		for j := range b.count(i) {

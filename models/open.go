@@ -38,6 +38,10 @@ type Options struct {
 	// in place of memory of their own: a step of one token for each of many sequences then takes few
 	// launches however many there are.
 	Paged bool
+
+	// Eager says that no step is captured as a graph. While one is, no other goroutine may use
+	// tensors of the device: see [tensor.Device.Capture].
+	Eager bool
 }
 
 // Open loads a model: a folder with config.json, weights and tokenizer as they are on the Hugging
@@ -165,7 +169,7 @@ func (p *published) load(o Options) (*LM, error) {
 
 // newLM returns a model without network.
 func newLM(c *Config, o Options) (m *LM, err error) {
-	m = &LM{Config: c, Device: o.Device, DType: o.DType, paged: o.Paged}
+	m = &LM{Config: c, Device: o.Device, DType: o.DType, paged: o.Paged, steps: stepper{eager: o.Eager}}
 	if m.Device == nil {
 		if m.Device, err = tensor.Open("auto"); err != nil {
 			return nil, err

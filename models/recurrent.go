@@ -28,6 +28,13 @@ func (f *fixed) truncate(n int) error {
 
 func (f *fixed) reset() { f.n = 0 }
 
+func (f *fixed) reserve(int) error { return nil }
+
+// memory is that of the layer: see [LM.states].
+func (f *fixed) memory() (keys, values *tensor.Tensor) { return nil, nil }
+
+func (f *fixed) advance() { f.n++ }
+
 // stateRows is the states of a layer, a row for each sequence of the model. It grows.
 type stateRows struct {
 	shape []int // of a row
@@ -63,6 +70,29 @@ func (s *stateRows) upTo(rows int, d *tensor.Device, dt tensor.DType) error {
 func (b *batch) recurrent(
 	i int, dt tensor.DType, states ...*stateRows,
 ) (*recurrent.Sequences, error) {
+	on, err := b.onRows()
+	if err != nil {
+		return nil, err
+	}
+	m := b.list[0].lm
+	for _, s := range states {
+		if !slices.Contains(m.states, s) {
+			m.states = append(m.states, s)
+		}
+		if err := s.upTo(on.States(), b.device, dt.Compute()); err != nil {
+			return nil, err
+		}
+	}
+	for j, s := range b.list {
+		if b.step == nil { // steps are counted when they are taken
+			s.layers[i].(*fixed).n = s.n + b.count(j)
+		}
+	}
+	return on, nil
+}
+
+// onRows says where the sequences of a batch and their states are.
+func (b *batch) onRows() (*recurrent.Sequences, error) {
 	if b.rowsOn == nil {
 		list := make([]recurrent.Sequence, len(b.list))
 		for j, s := range b.list {
@@ -73,14 +103,6 @@ func (b *batch) recurrent(
 			return nil, err
 		}
 		b.rowsOn = on
-	}
-	for _, s := range states {
-		if err := s.upTo(b.rowsOn.States(), b.device, dt.Compute()); err != nil {
-			return nil, err
-		}
-	}
-	for j, s := range b.list {
-		s.layers[i].(*fixed).n = s.n + b.count(j)
 	}
 	return b.rowsOn, nil
 }

@@ -30,13 +30,19 @@ type table struct {
 const ropeStep = 1024
 
 // upTo returns the table of a sequence that has n tokens.
-func (t *ropeTable) upTo(d *tensor.Device, n int) attention.Rotation {
+func (t *ropeTable) upTo(d *tensor.Device, n int) attention.Rotation { return t.reach(d, n, n) }
+
+// reach is upTo with as many rows as a number of tokens takes, or as there can be in the table.
+func (t *ropeTable) reach(d *tensor.Device, n, tokens int) attention.Rotation {
 	s := &t.scaling
 	at, most := &t.near, 0
 	if s.Type == fn.RopeLong || s.Type == fn.RopeDynamic {
 		if most = s.OriginalMax; n > most {
 			at, most = &t.far, 0
 		}
+	}
+	if n = tokens; most > 0 {
+		n = min(n, most)
 	}
 	if n <= at.rows && (at == &t.near || s.Type != fn.RopeDynamic) {
 		return at.of
@@ -55,6 +61,14 @@ func (t *ropeTable) upTo(d *tensor.Device, n int) attention.Rotation {
 
 // rotate gets the tables of rotary embeddings for each sequence, and of these the rows for all ids.
 func (b *batch) rotate(ropes []*ropeTable) {
+	if b.step != nil {
+		for _, r := range b.step.ropes {
+			b.rows = append(b.rows, attention.Rotation{
+				Cos: r.Cos.IndexSelect(b.step.at, 0), Sin: r.Sin.IndexSelect(b.step.at, 0),
+			})
+		}
+		return
+	}
 	var at *tensor.Tensor
 	for _, r := range ropes {
 		tables := make([]attention.Rotation, len(b.list))

@@ -23,7 +23,7 @@ type Linear struct {
 }
 
 // Observe makes the layer tell f what its weight is multiplied with: see [Observable].
-func (l *Linear) Observe(f Observer) { l.observer = f }
+func (l *Linear) Observe(f Observer) { changed(); l.observer = f }
 
 // NewLinear returns a layer from in to out features. Weight and bias begin uniformly within 1/√in,
 // as in PyTorch.
@@ -63,7 +63,7 @@ type Embedding struct {
 
 // Observe makes the layer tell f what [Embedding.Unembed] multiplies its weight with: see
 // [Observable].
-func (e *Embedding) Observe(f Observer) { e.observer = f }
+func (e *Embedding) Observe(f Observer) { changed(); e.observer = f }
 
 // NewEmbedding returns a table of n rows of d numbers, normally distributed at first.
 func NewEmbedding(n, d int) *Embedding { return &Embedding{Weight: NewParam(Normal(0, 1), n, d)} }

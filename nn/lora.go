@@ -80,6 +80,7 @@ func newLoRA(l *Linear, o LoRAOptions) *LoRA {
 
 // linears calls f for all linear layers of a network, up to the first error.
 func linears(m any, f func(name string, l *Linear) error) error {
+	changed() // adapters, by all that calls this
 	seen := map[*Linear]bool{}
 	var first error
 	err := walk(m, func(name string, l any) {

@@ -46,7 +46,7 @@ type MultiHeadAttention struct {
 // Observe makes the layer tell f what the weights of queries, keys and values are multiplied with:
 // see [Observable]. A packed weight is called with queries, keys and values one after another where
 // they are not one tensor.
-func (m *MultiHeadAttention) Observe(f Observer) { m.observer = f }
+func (m *MultiHeadAttention) Observe(f Observer) { changed(); m.observer = f }
 
 // NewMultiHeadAttention returns a layer of embed features in so many heads, which divide them.
 // Weights of inputs begin by the initialisation of Glorot, biases as 0.

@@ -45,7 +45,7 @@ type MoE struct {
 }
 
 // Observe makes the layer tell f what the weights of experts are multiplied with: see [Observable].
-func (m *MoE) Observe(f Observer) { m.observer = f }
+func (m *MoE) Observe(f Observer) { changed(); m.observer = f }
 
 // NewMoE returns a layer of embed features with so many experts, each with width features inside.
 func NewMoE(embed, width, experts int, o MoEOptions) *MoE {

@@ -124,6 +124,7 @@ func (p *Param) Set(t *tensor.Tensor) error {
 
 // give gives the parameter memory with a copy of the numbers of t.
 func (p *Param) give(t *tensor.Tensor) {
+	changed()
 	p.v, p.t, p.q = nil, nil, nil
 	if p.buffer || !t.DType().IsFloat() {
 		p.t = t.Detach().Copy()

@@ -69,6 +69,7 @@ func (p *Param) SetQuantized(q Quantized, dt tensor.DType) error {
 		return fmt.Errorf("parameter %s: %w: dequantized to %v, no float type that computes",
 			p.name, tensor.ErrDType, dt)
 	}
+	changed()
 	p.v, p.t, p.q, p.dense = nil, nil, q, dt
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	goruntime "runtime"
 	"runtime/pprof"
 	"slices"
 	"strconv"
@@ -51,7 +52,7 @@ type options struct {
 	device, model, dtype, quantize, batch, profile string
 
 	prompt, tokens int
-	paged          bool
+	paged, eager   bool
 }
 
 func run(args []string, out, errs io.Writer) error {
@@ -66,6 +67,7 @@ func run(args []string, out, errs io.Writer) error {
 	flags.IntVar(&o.prompt, "prompt", 512, "tokens of a prompt")
 	flags.IntVar(&o.tokens, "tokens", 64, "tokens that are generated")
 	flags.BoolVar(&o.paged, "paged", false, "sequences are in pages of one pool")
+	flags.BoolVar(&o.eager, "eager", false, "steps are no graphs")
 	flags.StringVar(&o.profile, "cpuprofile", "", "file for a profile of the host")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -108,7 +110,7 @@ func (o *options) measure(out io.Writer, d *tensor.Device, text, quantize string
 	if err != nil {
 		return err
 	}
-	mo := models.Options{Device: d, Paged: o.paged}
+	mo := models.Options{Device: d, Paged: o.paged, Eager: o.eager}
 	if o.dtype != "" {
 		if mo.DType, err = dtype.Parse(o.dtype); err != nil {
 			return err
@@ -143,8 +145,8 @@ func (o *options) measure(out io.Writer, d *tensor.Device, text, quantize string
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%-28s batch %3d: prompt of %d %8.0f tokens/s, decode %8.1f tokens/s (%.2f of reading %.2f GB of weights), host %.0f µs a step\n",
-			name, n, o.prompt, r.prompt, r.decode, r.decode/float64(n)*bytes/copied, bytes/1e9, r.host.Seconds()*1e6)
+		fmt.Fprintf(out, "%-28s batch %3d: prompt of %d %8.0f tokens/s, decode %8.1f tokens/s (%.2f of reading %.2f GB of weights), host %.0f µs and %.0f allocations a step%s\n",
+			name, n, o.prompt, r.prompt, r.decode, r.decode/float64(n)*bytes/copied, bytes/1e9, r.host.Seconds()*1e6, r.mallocs, r.eager)
 	}
 	return nil
 }
@@ -189,6 +191,8 @@ func weightBytes(m *models.LM) (n float64, err error) {
 type rates struct {
 	prompt, decode float64 // tokens a second
 	host           time.Duration
+	mallocs        float64 // of Go, for a step
+	eager          string  // why the last step was no launch of a graph
 }
 
 // steps feeds prompts and generates tokens, once without taking the time.
@@ -209,6 +213,8 @@ func (o *options) steps(m *models.LM, n int) (r rates, err error) {
 			}
 			prompt = append(prompt, took)
 		}
+		var before, after goruntime.MemStats
+		goruntime.ReadMemStats(&before)
 		for range o.tokens {
 			took, own, err := step(m, list, ids)
 			if err != nil {
@@ -216,7 +222,12 @@ func (o *options) steps(m *models.LM, n int) (r rates, err error) {
 			}
 			decode, host = append(decode, took), append(host, own)
 		}
-		r = rates{float64(o.prompt) / median(prompt).Seconds(), float64(n) / median(decode).Seconds(), median(host)}
+		goruntime.ReadMemStats(&after)
+		r = rates{prompt: float64(o.prompt) / median(prompt).Seconds(), decode: float64(n) / median(decode).Seconds(), host: median(host)}
+		r.mallocs = float64(after.Mallocs-before.Mallocs) / float64(o.tokens)
+		if err := m.Replayed(); err != nil {
+			r.eager = "; no graph: " + err.Error()
+		}
 		for _, s := range list {
 			s.Close()
 		}

@@ -10,7 +10,7 @@ import (
 
 // TestRun measures small shapes, as they are and in blocks, one sequence and several, and in pages.
 func TestRun(t *testing.T) {
-	for _, more := range []string{"", "-quantize Q4_0", "-paged"} {
+	for _, more := range []string{"", "-quantize Q4_0", "-paged", "-eager"} {
 		var out strings.Builder
 		args := append(strings.Fields("-prompt 8 -tokens 2 -batch 1,2"), strings.Fields(more)...)
 		require.NoError(t, run(args, &out, io.Discard), more)
