@@ -32,8 +32,7 @@ func without(dev *runtime.Device) []dtype.DType {
 }
 
 // ofInterpreter is the parts that the interpreter runs, unless KILN_OPSTEST is all: it takes as
-// long as all others, and is compared with them elsewhere, too. A -short run has fewer, here and
-// below.
+// long as all others, and is compared with them elsewhere, too.
 func ofInterpreter() opstest.Share {
 	switch {
 	case os.Getenv("KILN_OPSTEST") == "all":
@@ -42,17 +41,15 @@ func ofInterpreter() opstest.Share {
 		return opstest.OneOf(1, 3)
 	case tooltest.Sweeps():
 		return opstest.OneOf(1, 8)
-	case testing.Short():
-		return opstest.OneOf(1, 64)
 	}
-	return opstest.OneOf(1, 32)
+	return opstest.OneOf(1, 64)
 }
 
 // whole reports whether all parts are tested. Otherwise tests that run operations on a CPU once
 // more, as if it were another device, take a share of the parts, which their names decide.
 func whole() bool { return tooltest.Whole() || os.Getenv("KILN_OPSTEST") == "all" }
 
-// someOf is all parts, or such as have every operation and every type between them and a third of the
+// someOf is all parts, or such as have every operation and every type between them and a sixth of the
 // shapes; in a sweep such as have all shapes, too, and a share of the others.
 func someOf() opstest.Share {
 	switch {
@@ -66,7 +63,7 @@ func someOf() opstest.Share {
 	return opstest.Few()
 }
 
-// share is all parts, or the second of 2n shares of them, which are four times as large in a sweep.
+// share is all parts, or the second of 3n shares of them, which are six times as large in a sweep.
 func share(n int) opstest.Share {
 	switch {
 	case whole():
@@ -76,7 +73,7 @@ func share(n int) opstest.Share {
 	case testing.Short():
 		return opstest.OneOf(1, 4*n)
 	}
-	return opstest.OneOf(1, 2*n)
+	return opstest.OneOf(1, 3*n)
 }
 
 // TestOps tests every operation on the engines of the CPU and on the GPUs of this machine,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -20,8 +21,11 @@ import (
 // begin; the same seed gives the same sequence. A million take half an hour of one core:
 // KILN_SEQUENCES=1000000 go test ./tensor -run TestSequences -timeout 0.
 func TestSequences(t *testing.T) {
-	some := 1500
-	if testing.Short() {
+	some := 400
+	switch {
+	case tooltest.Sweeps():
+		some = 1500
+	case testing.Short():
 		some = 150
 	}
 	n, seed := number(t, "KILN_SEQUENCES", some), number(t, "KILN_SEED", 1)

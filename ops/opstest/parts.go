@@ -24,7 +24,7 @@ func OneOf(first, n int) Share { return Share{first: first, n: n} }
 // an operation, a shape and a type, the type with one of the operations.
 func Some() Share { return Share{some: true} }
 
-// Few is what [Some] is, with a third of the arguments that are no types, such as shapes.
+// Few is what [Some] is, with a sixth of the arguments that are no types, such as shapes.
 func Few() Share { return Share{some: true, few: true} }
 
 // SomeAnd is what [Some] is, and the first-th of n shares of the others.
@@ -75,7 +75,7 @@ func (p *part) values(few bool) []string {
 		case dtype.DType:
 			list = append(list, fmt.Sprint(a))
 		default:
-			if v := fmt.Sprint(p.name, i, " ", a); !few || tooltest.Hash(v)%3 == 0 {
+			if v := fmt.Sprint(p.name, i, " ", a); !few || tooltest.Hash(v)%6 == 0 {
 				list = append(list, v)
 			}
 		}

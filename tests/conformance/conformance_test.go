@@ -11,7 +11,7 @@ import (
 	"github.com/gokiln/kiln/tests/engine"
 )
 
-// Each engine has a third of the cases and such as have every kernel and every type, or all of them in
+// Each engine has a sixth of the cases and such as have every kernel and every type, or all of them in
 // a sweep. A -short run has some.
 func TestCPU(t *testing.T) {
 	place := -1
@@ -21,7 +21,7 @@ func TestCPU(t *testing.T) {
 			return
 		}
 		place++
-		conformance.RunShare(t, dev, place%3, 3)
+		conformance.RunShare(t, dev, place%3, 6)
 		conformance.RunHuge(t, dev)
 		conformance.RunUnset(t, dev)
 	})
