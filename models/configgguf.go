@@ -47,6 +47,8 @@ var ggufKeys = map[string]string{
 	"shortconv.l_cache":                 "conv_L_cache",
 	"leading_dense_block_count":         "num_dense_layers",
 	"rope.scaling.finetuned":            "rope_finetuned",
+	"nextn_predict_layers":              "num_nextn_predict_layers",
+	"full_attention_interval":           "full_attention_interval",
 	"ssm.conv_kernel":                   "conv_kernel",
 	"ssm.inner_size":                    "ssm_inner_size",
 	"ssm.state_size":                    "ssm_state_size",
@@ -85,6 +87,10 @@ func ConfigGGUF(m *gguf.Metadata) (*Config, error) {
 			continue
 		}
 		if name == "attention.head_count_kv" && k.ggufLayers(v) {
+			continue
+		}
+		if list, err := gguf.ListAs[bool](v); err == nil && name == "attention.recurrent_layers" {
+			k.ggufRecurrent(list)
 			continue
 		}
 		text, err := jsonOf(v)
@@ -153,6 +159,17 @@ func (k *keys) ggufLayers(v gguf.Value) bool {
 	k.of["layer_types"], _ = json.Marshal(types)
 	k.of["num_key_value_heads"], _ = json.Marshal(heads)
 	return true
+}
+
+// ggufRecurrent says which layers have linear attention.
+func (k *keys) ggufRecurrent(list []bool) {
+	types := make([]string, len(list))
+	for i, recurrent := range list {
+		if types[i] = "full_attention"; recurrent {
+			types[i] = "linear_attention"
+		}
+	}
+	k.of["layer_types"], _ = json.Marshal(types)
 }
 
 // jsonOf is a value of the metadata in JSON, nil of one that no configuration has. A list of equal

@@ -2,6 +2,7 @@ package models
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -15,6 +16,8 @@ type deltaNet struct {
 	keyHeads, heads int // of keys, and of values
 	key, value      int // features of a head of each
 	width           int // tokens of the convolution
+
+	tiled bool // heads of values have the keys of heads over and over
 }
 
 // DeltaNet is the linear attention of Qwen3-Next (Yang, Kautz and Hatamizadeh, "Gated delta
@@ -66,7 +69,8 @@ func (d *DeltaNet) forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor {
 	q, k, v := qkv.Narrow(1, 0, keys), qkv.Narrow(1, keys, keys), qkv.Narrow(1, 2*keys, d.heads*d.value)
 	gate := wide(d.A.Forward(x)).Add(wide(d.Bias.Tensor())).Softplus().Mul(wide(d.Rate.Tensor()))
 	beta := wide(d.B.Forward(x).Sigmoid())
-	y := recurrent.GatedDelta(q, k, v, gate, beta, d.state.t, on, recurrent.DeltaOptions{Normalise: true})
+	o := recurrent.DeltaOptions{Normalise: true, Tiled: d.tiled}
+	y := recurrent.GatedDelta(q, k, v, gate, beta, d.state.t, on, o)
 	if y.Err() != nil {
 		return y
 	}
@@ -78,12 +82,17 @@ func (d *DeltaNet) forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor {
 // attention with gates.
 func qwenNext(c *Config) traits {
 	k := &c.keys
+	if c.gguf { // layers behind the last guess tokens further on
+		c.Layers -= min(k.int("num_nextn_predict_layers"), c.Layers-1)
+		k.ggufDeltaNet()
+	}
 	s := deltaNet{
 		keyHeads: k.between("linear_num_key_heads", 16, 1, limit),
 		heads:    k.between("linear_num_value_heads", 32, 1, limit),
 		key:      k.between("linear_key_head_dim", 128, 1, 256),
 		value:    k.between("linear_value_head_dim", 128, 1, limit),
 		width:    k.between("linear_conv_kernel_dim", 4, 2, widestConv),
+		tiled:    c.gguf && c.ModelType != "qwen3next",
 	}
 	t := llamaLike(c)
 	if k.err == nil && s.heads%s.keyHeads != 0 {
@@ -103,11 +112,45 @@ func qwenNext(c *Config) traits {
 	return t
 }
 
+// ggufDeltaNet says the sizes of linear attention in the words of config.json. GGUF files have them
+// under the names of state-space models.
+func (k *keys) ggufDeltaNet() {
+	heads := k.int("time_step_rank")
+	for name, n := range map[string]int{
+		"linear_num_key_heads": k.int("n_groups"), "linear_num_value_heads": heads,
+		"linear_key_head_dim":    k.int("ssm_state_size"),
+		"linear_value_head_dim":  k.int("ssm_inner_size") / max(heads, 1),
+		"linear_conv_kernel_dim": k.int("conv_kernel"),
+	} {
+		k.of[name], _ = json.Marshal(n)
+	}
+}
+
 // deltaNetNames are the names of linear attention.
 var deltaNetNames = [][2]string{
 	{`self_attn\.(in_proj_\w+|dt_bias|conv1d|norm|out_proj)`, "linear_attn.$1"},
 	{`self_attn\.a$`, "linear_attn.A_log"},
 	{`shared_experts\.gate\.`, "shared_expert_gate."}, {`shared_experts`, "shared_expert"},
+}
+
+// deltaNetGGUF are those of GGUF files.
+var deltaNetGGUF = [][2]string{
+	{`self_attn\.in_proj_qkv`, "attn_qkv"}, {`self_attn\.in_proj_z`, "attn_gate"},
+	{`self_attn\.in_proj_b`, "ssm_beta"}, {`self_attn\.in_proj_a`, "ssm_alpha"},
+	{`self_attn\.(conv1d|norm)`, "ssm_$1"}, {`self_attn\.out_proj`, "ssm_out"},
+	{`self_attn\.dt_bias`, "ssm_dt.bias"}, {`self_attn\.a$`, "ssm_a"},
+	{`post_attention_layernorm`, "post_attention_norm"},
+}
+
+// qwenNextGGUF finds the parts of a tensor that GGUF files of Qwen3-Next have for two parameters.
+func qwenNextGGUF(c *Config, name string, o *origin) {
+	g := c.keys.int("linear_num_value_heads") / max(c.keys.int("linear_num_key_heads"), 1)
+	for i, part := range []string{"in_proj_b.", "in_proj_a."} {
+		if c.ModelType == "qwen3next" && strings.Contains(name, part) {
+			o.name = strings.NewReplacer("ssm_beta", "ssm_ba", "ssm_alpha", "ssm_ba").Replace(o.name)
+			o.groups([]int{g, g}, i)
+		}
+	}
 }
 
 // qwenNextParts finds parameters of Qwen3-Next and Qwen 3.5. The first has queries, keys, values and

@@ -228,7 +228,7 @@ func (p *published) weights(
 	// Layers behind the last guess tokens further on.
 	for i := range min(p.config.keys.int("num_nextn_predict_layers"), 16) {
 		n := strconv.Itoa(p.config.Layers + i)
-		ignore = append(slices.Clone(ignore), `layers\.`+n+`\.`)
+		ignore = append(slices.Clone(ignore), `(layers|blk)\.`+n+`\.`)
 	}
 	w, r, err := newWeights(net, p.set, p.from, of, ignore)
 	if err != nil {

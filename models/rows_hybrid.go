@@ -29,7 +29,9 @@ var hybrids = []architecture{
 	},
 	{
 		names:  []string{"qwen3_next", "qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text"},
+		gguf:   []string{"qwen3next", "qwen35", "qwen35moe"},
 		traits: qwenNext, rename: deltaNetNames, edit: qwenNextParts,
+		renameGGUF: deltaNetGGUF, editGGUF: qwenNextGGUF,
 		ignore: []string{`^mtp\.`, `visual\.`},
 	},
 	{

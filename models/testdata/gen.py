@@ -47,6 +47,7 @@ def values(name, shape):
 GGUF = {"mistral": "llama", "mixtral": "llama", "gemma3_text": "gemma3", "qwen2_moe": "qwen2moe",
         "qwen3_moe": "qwen3moe", "phi": "phi2", "olmo3": "olmo2", "cohere": "command-r",
         "gpt_neox": "gptneox", "gpt_bigcode": "starcoder", "gpt_oss": "gpt-oss",
+        "qwen3_next": "qwen3next", "qwen3_5_text": "qwen35", "qwen3_5_moe_text": "qwen35moe",
         "lfm2_moe": "lfm2moe", "falcon_mamba": "mamba", "granitemoehybrid": "granitehybrid"}
 
 
@@ -76,6 +77,8 @@ def gguf_names(kind, shapes):
         if m := re.search(r"(\d+)\.shared_mlp\.(in|out)put_linear", n):  # granite hybrid, with experts or without
             kinds, end = ["gate", "up"] if m[2] == "in" else ["down"], "_shexp" if moe else ""
             out[n] = "|".join(f"blk.{m[1]}.ffn_{k}{end}.weight" for k in kinds)
+        if m := re.search(r"(\d+)\.linear_attn\.in_proj_qkvz", n):  # it becomes two
+            out[n] = f"blk.{m[1]}.attn_qkv.weight|blk.{m[1]}.attn_gate.weight"
         if n.endswith("sinks"):
             out[n] += ".weight"
         if n.endswith("expert_bias"):

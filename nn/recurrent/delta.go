@@ -20,6 +20,7 @@ var gatedDelta = ops.NewGeneric("gated delta rule", kernels.GatedDelta[ops.T])
 type DeltaOptions struct {
 	Scale     float64 // of results; 0 for 1/√(features of a key)
 	Normalise bool    // queries and keys are divided by their lengths
+	Tiled     bool    // head i has the keys of head i mod (heads of keys), as in GGUF files
 }
 
 // GatedDelta is linear attention by the gated delta rule (Yang, Kautz and Hatamizadeh, "Gated delta
@@ -69,7 +70,7 @@ func GatedDelta(
 	v, w.Values = dense(v)
 	gate, w.Gates = dense(gate)
 	beta, w.Rates = dense(beta)
-	w.Shared, w.Normalise = w.Heads/keys, dsl.ConstBool(o.Normalise)
+	w.Keyed, w.Normalise, w.Tiled = keys, dsl.ConstBool(o.Normalise), dsl.ConstBool(o.Tiled)
 	scale := float32(o.Scale)
 	if scale == 0 {
 		scale = float32(1 / math.Sqrt(float64(w.Key)))
@@ -158,7 +159,6 @@ func GeneralDelta(
 	decay, w.Gates = dense(decay)
 	removed, w.Removed = dense(removed)
 	rate, w.Rates = dense(rate)
-	w.Shared = 1
 	kernel, err := generalDelta.Of(ops.TypeArgs{T: q.DType()})
 	if err != nil {
 		return tensor.Fail(op, err)

@@ -86,7 +86,7 @@ func testGatedDelta(
 	beta := newOperand(t, d, tensor.F32, r, count, tokens, heads, math.Abs)
 	options, scale := recurrent.DeltaOptions{Normalise: normalise}, 1/math.Sqrt(float64(key))
 	if !normalise {
-		options.Scale, scale = 0.7, 0.7
+		options.Scale, scale, options.Tiled = 0.7, 0.7, true
 	}
 	states := make([][]float64, count)
 	for i := range states {
@@ -94,6 +94,9 @@ func testGatedDelta(
 	}
 	one := func(s, token, h int) (want []float64) {
 		at := h / (heads / keys) * key
+		if options.Tiled {
+			at = h % keys * key
+		}
 		unit := func(o *operand) []float64 {
 			x, sum := append([]float64(nil), o.numbers[s][token*o.width+at:][:key]...), 1e-6
 			for _, y := range x {

@@ -4,10 +4,10 @@ import "github.com/gokiln/kiln/dsl"
 
 // Delta says what a [GatedDelta] or a [GeneralDelta] is of.
 type Delta struct {
-	Heads  int // of values
-	Shared int // heads of values that have the same queries and keys
-	Key    int // features of a key
-	Value  int // and of a value
+	Heads int // of values
+	Keyed int // of queries and keys, which are for several of values
+	Key   int // features of a key
+	Value int // and of a value
 
 	// From a token to the next in each operand.
 	Query, Keys, Values, Gates, Rates, Removed int
@@ -15,6 +15,7 @@ type Delta struct {
 	Rows      dsl.ConstInt  // features of a key that a thread has: Key/DeltaLanes, rounded up
 	Whole     dsl.ConstBool // these are Key exactly
 	Normalise dsl.ConstBool // queries and keys have length 1
+	Tiled     dsl.ConstBool // heads of values have those of keys over and over, not as many each
 }
 
 // DeltaLanes is how many threads have a column of a state.
@@ -90,7 +91,7 @@ func dot(t dsl.Thread, a, b []float32, rows dsl.ConstInt) float32 {
 // sequence; a block has columns of one head. The state behind the last token is stored.
 //
 //kiln:kernel
-//kiln:const w.Rows=2,16 w.Whole=true,false w.Normalise=true,false
+//kiln:const w.Rows=2,16 w.Whole=true,false w.Normalise=true,false w.Tiled=true,false
 func GatedDelta[T dsl.Float](
 	t dsl.Thread, out []T, state []float32, q, k, v []T, gate, beta []float32, table []int32,
 	scale float32, w Delta,
@@ -100,7 +101,10 @@ func GatedDelta[T dsl.Float](
 	s := dsl.LocalSlice[float32](w.Rows)
 	query, key := dsl.LocalSlice[float32](w.Rows), dsl.LocalSlice[float32](w.Rows)
 	c.load(s, state, seq, &w)
-	from := c.head / w.Shared * w.Key
+	from := c.head / (w.Heads / w.Keyed) * w.Key
+	if w.Tiled {
+		from = c.head % w.Keyed * w.Key
+	}
 	for i := int(seq[Start]); i < int(seq[End]); i++ {
 		read(&c, query, q, i*w.Query+from, &w)
 		read(&c, key, k, i*w.Keys+from, &w)
@@ -137,7 +141,7 @@ const deltaEps = 1e-6
 // and the result is S·q. Threads are those of [GatedDelta].
 //
 //kiln:kernel
-//kiln:const w.Rows=2,8 w.Whole=true,false w.Normalise=false
+//kiln:const w.Rows=2,8 w.Whole=true,false w.Normalise=false w.Tiled=false
 func GeneralDelta[T dsl.Float](
 	t dsl.Thread, out []T, state []float32, q, k, v []T, decay []float32, removed, rate []T,
 	table []int32, w Delta,
@@ -148,7 +152,7 @@ func GeneralDelta[T dsl.Float](
 	key, stays := dsl.LocalSlice[float32](w.Rows), dsl.LocalSlice[float32](w.Rows)
 	from, to := dsl.LocalSlice[float32](w.Rows), dsl.LocalSlice[float32](w.Rows)
 	c.load(s, state, seq, &w)
-	first := c.head / w.Shared * w.Key
+	first := c.head * w.Key
 	for i := int(seq[Start]); i < int(seq[End]); i++ {
 		read(&c, query, q, i*w.Query+first, &w)
 		read(&c, key, k, i*w.Keys+first, &w)
