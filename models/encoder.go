@@ -128,7 +128,8 @@ func (p *published) encoder(s *sentence, o Options) (*Encoder, error) {
 		a.rename = append(e.Net.Head.rename(), a.rename...)
 	}
 	a.ignore = append(slices.Clone(a.ignore), headNames)
-	of, err := a.originOf(p.config, &e.Net.traits, names)
+	p.traits = &e.Net.traits
+	of, err := a.originOf(p.config, p.traits, names)
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/gokiln/kiln/tensor/torch"
 )
 
-// openWeights opens the weights of a folder, or those that a path names: safetensors files, those of
-// PyTorch, or the index of either.
+// openWeights opens the weights of a folder, or those that a path names: safetensors files, those
+// of PyTorch, or the index of either.
 func openWeights(path string, folder bool) (*file.Set, error) {
 	switch {
 	case !folder && filepath.Ext(path) == ".json":

@@ -42,12 +42,17 @@ type Options struct {
 	// Eager says that no step is captured as a graph. While one is, no other goroutine may use
 	// tensors of the device: see [tensor.Device.Capture].
 	Eager bool
+
+	// Adapters are added to the weights, all of them together. Merge makes them a part of weights
+	// that are in no blocks, where they then cost nothing; over others they stay apart.
+	Adapters []Adapter
+	Merge    bool
 }
 
 // Open loads a model: a folder with config.json, weights and tokenizer as they are on the Hugging
-// Face hub, a file of these weights or their index, or a GGUF file. Weights are in safetensors files,
-// or else in those of PyTorch (.bin), of which nothing is executed. The files are closed when it
-// returns. Package hub downloads them:
+// Face hub, a file of these weights or their index, or a GGUF file. Weights are in safetensors
+// files, or else in those of PyTorch (.bin), of which nothing is executed. The files are closed when
+// it returns. Package hub downloads them:
 //
 //	path, err := client.Model(ctx, "Qwen/Qwen3-0.6B", nil)
 //	lm, err := models.Open(path, models.Options{})
@@ -75,6 +80,7 @@ type published struct {
 	meta      *gguf.Metadata // of a GGUF file, or nil
 	folder    string
 	quantized bool
+	traits    *traits // once they are known
 }
 
 // find opens the files of a model.
@@ -148,6 +154,7 @@ func (p *published) load(o Options) (*LM, error) {
 	}
 	t := a.traits(p.config)
 	t.interleaved = t.interleaved || a.permuted && p.config.gguf
+	p.traits = &t
 	of, err := a.originOf(p.config, &t, p.from.Names())
 	if err != nil {
 		return nil, err
@@ -241,6 +248,9 @@ func (p *published) weights(
 	on := nn.On{Device: m.Device, DType: m.DType}
 	_, err = nn.Load(net, w, nn.LoadOptions{On: on, Lenient: true, Progress: o.Progress})
 	if err != nil {
+		return err
+	}
+	if err := p.adapt(m, net, a, of, o); err != nil {
 		return err
 	}
 	return nn.SetFrozen(net, true)

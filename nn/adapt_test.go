@@ -133,3 +133,36 @@ func TestNormsOfWeights(t *testing.T) {
 	_, err = nn.NewWeightNorm(nn.NewLinear(1, 1)).Plain()
 	require.ErrorIs(t, err, nn.ErrNoValue)
 }
+
+// TestAdaptEach adds adapters that are there already, and refuses those that fit no layer.
+func TestAdaptEach(t *testing.T) {
+	d := open(t)
+	net := ready2(t, d, nn.NewSequential(nn.NewLinear(3, 4), nn.NewLinear(4, 2)))
+	one := func(shape ...int) *nn.Param { return nn.ParamOf(tensor.Ones(d, tensor.F32, shape...)) }
+	add := func(l *nn.LoRA) (int, error) {
+		return nn.AdaptEach(net, func(name string, _ *nn.Linear) (*nn.LoRA, error) {
+			if name != "0" {
+				return nil, nil
+			}
+			return l, nil
+		})
+	}
+	for _, l := range []*nn.LoRA{
+		{A: one(2, 4), B: one(4, 2)}, {A: one(2, 3), B: one(3, 2)}, {A: one(2, 3), B: one(4, 1)}, {A: one(3), B: one(4, 2)},
+		{A: one(2, 3), B: one(4, 2), Magnitude: one(3)},
+	} {
+		n, err := add(l)
+		require.Zero(t, n)
+		require.ErrorIs(t, err, tensor.ErrShape)
+		require.ErrorContains(t, err, "nn: adapt 0: ")
+	}
+	x := tensor.Randn(d, tensor.F32, 0, 1, 5, 3)
+	before := net.Layers[0].Forward(x)
+	n, err := add(&nn.LoRA{A: one(2, 3), B: one(4, 2), Scale: 0.5})
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	requireNear(t, before.Add(x.SumKeep(1)), net.Layers[0].Forward(x), 1e-5)
+	n, err = add(&nn.LoRA{A: one(2, 9), B: one(9, 2)}) // it is adapted already
+	require.NoError(t, err)
+	require.Zero(t, n)
+}

@@ -48,15 +48,47 @@ func Adapt(m any, o LoRAOptions, match func(name string) bool) (int, error) {
 	if err := SetFrozen(m, true); err != nil {
 		return 0, err
 	}
-	n := 0
-	err := linears(m, func(name string, l *Linear) error {
-		if l.Adapter == nil && (match == nil || match(name)) {
-			l.Adapter = newLoRA(l, o)
-			n++
+	return AdaptEach(m, func(name string, l *Linear) (*LoRA, error) {
+		if match != nil && !match(name) {
+			return nil, nil
 		}
+		return newLoRA(l, o), nil
+	})
+}
+
+// AdaptEach adds the adapter that of returns to each linear layer, nil for none, and returns how
+// many there are. It is for adapters that are there already, such as those of files, which may
+// differ in rank and scale: [Adapt] makes new ones. Layers that are adapted already are left out.
+func AdaptEach(m any, of func(name string, l *Linear) (*LoRA, error)) (n int, err error) {
+	err = linears(m, func(name string, l *Linear) error {
+		if l.Adapter != nil {
+			return nil
+		}
+		a, err := of(name, l)
+		if err != nil || a == nil {
+			return err
+		}
+		if err := a.fits(l); err != nil {
+			return fmt.Errorf("nn: adapt %s: %w", name, err)
+		}
+		l.Adapter = a
+		n++
 		return nil
 	})
 	return n, err
+}
+
+// fits checks the shapes of an adapter of a layer.
+func (a *LoRA) fits(l *Linear) error {
+	w, down, up := l.Weight.Shape(), a.A.Shape(), a.B.Shape()
+	if len(down) != 2 || len(up) != 2 || down[0] != up[1] || down[1] != w[1] || up[0] != w[0] {
+		return fmt.Errorf("%w: A has shape %v and B %v, for a weight of %v", tensor.ErrShape, down, up, w)
+	}
+	if a.Magnitude != nil && !a.Magnitude.Shape().Equal(w[:1]) {
+		return fmt.Errorf("%w: the magnitude has shape %v, for a weight of %v", tensor.ErrShape,
+			a.Magnitude.Shape(), w)
+	}
+	return nil
 }
 
 // newLoRA is an adapter of a layer.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,6 +34,7 @@ type runFlags struct {
 	raw, interactive      bool
 	think                 bool
 	lookup                int
+	lora                  []string
 	schema, gbnf, pattern string
 }
 
@@ -65,6 +67,7 @@ func runCommand() *cobra.Command {
 	s.IntVarP(&f.n, "max-tokens", "n", 0, "so many tokens at most; 0 for all that fit")
 	s.IntVar(&f.context, "context", 0, "look at so many tokens at most; 0 for what the model is made for")
 	s.StringArrayVar(&f.stop, "stop", nil, "a `text` that ends the answer; may be given several times")
+	s.StringArrayVar(&f.lora, "lora", nil, "add the adapter at this `path`, or path:scale; may be given several times")
 	s.IntVar(&f.lookup, "lookup", 0, "guess so many tokens at once from the text so far")
 	s.StringVar(&f.schema, "schema", "", "a `file` with a JSON schema that answers fit")
 	s.StringVar(&f.gbnf, "grammar", "", "a `file` with a grammar in GBNF that answers follow")
@@ -88,7 +91,7 @@ func runModel(cmd *cobra.Command, f runFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	lm, err := f.open(cmd.ErrOrStderr(), path)
+	lm, err := f.open(cmd, path)
 	if err != nil {
 		return err
 	}
@@ -264,12 +267,17 @@ func published(model string) (generate.Sampling, error) {
 	return o, nil
 }
 
-// open loads the model.
-func (f *runFlags) open(stderr io.Writer, path string) (*models.LM, error) {
-	o, stop, err := modelOptions(stderr, f.device, f.dtype)
+// open loads the model, and shows on a terminal how far it is.
+func (f *runFlags) open(cmd *cobra.Command, path string) (*models.LM, error) {
+	adapters, err := f.adapters(cmd)
 	if err != nil {
 		return nil, err
 	}
+	o, stop, err := modelOptions(cmd.ErrOrStderr(), f.device, f.dtype)
+	if err != nil {
+		return nil, err
+	}
+	o.Adapters, o.Merge = adapters, true
 	defer stop()
 	return models.Open(path, o)
 }
@@ -290,6 +298,23 @@ func modelOptions(
 	}
 	o.Progress, stop = partProgress(stderr)
 	return o, stop, nil
+}
+
+// adapters are those of -lora: paths, or names on the hub, which a colon and a scale may follow.
+func (f *runFlags) adapters(cmd *cobra.Command) (list []models.Adapter, err error) {
+	for _, text := range f.lora {
+		a := models.Adapter{Path: text}
+		if at := strings.LastIndexByte(text, ':'); at > 0 {
+			if x, err := strconv.ParseFloat(text[at+1:], 64); err == nil && x != 0 {
+				a = models.Adapter{Path: text[:at], Scale: x}
+			}
+		}
+		if a.Path, err = localModel(cmd, a.Path); err != nil {
+			return nil, fmt.Errorf("-lora: %w", err)
+		}
+		list = append(list, a)
+	}
+	return list, nil
 }
 
 // partProgress shows on a terminal how many of some parts are done.

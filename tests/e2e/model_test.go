@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -172,6 +173,34 @@ func modelWeights(ts *testscript.TestScript) (list []*file.Entry) {
 		add(name+".weight", layout.Shape{modelWidth}, one)
 	}
 	return list
+}
+
+// writeAdapter writes an adapter of the model's head, which goes back in the alphabet:
+// write-adapter folder.
+func writeAdapter(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: write-adapter folder")
+	}
+	const rank = 'z' - 'a' + 1 // one for each letter
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	config := fmt.Sprintf(`{"peft_type": "LORA", "r": %d, "lora_alpha": %d}`, rank, rank)
+	ts.Check(os.WriteFile(filepath.Join(dir, "adapter_config.json"), []byte(config), 0o644))
+	var list []*file.Entry
+	for name, shape := range map[string]layout.Shape{"A": {rank, modelWidth}, "B": {modelVocab, rank}} {
+		b := make([]byte, 4*shape.Count())
+		for k := range rank {
+			at, x := k*modelWidth+'a'+k, float32(1)
+			if name == "B" {
+				at, x = ('a'+k-1)*rank+k, 2
+			}
+			binary.LittleEndian.PutUint32(b[4*at:], math.Float32bits(x))
+		}
+		e, err := file.FromMemory("base_model.model.lm_head.lora_"+name+".weight", dtype.F32, shape, b)
+		ts.Check(err)
+		list = append(list, e)
+	}
+	ts.Check(safetensors.WriteFile(filepath.Join(dir, "adapter_model.safetensors"), nil, list...))
 }
 
 // byteTokenizer is a tokenizer.json with a token for each byte, as GPT-2 writes them.
