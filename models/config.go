@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -185,6 +186,7 @@ func (k *keys) config() (*Config, error) {
 		ClipQKV:          k.float("clip_qkv"),
 	}
 	c.KVHeads = value(k, c.Heads, "num_key_value_heads", "num_kv_heads", "n_head_kv")
+	c.Layers = cmp.Or(c.Layers, len(c.LayerTypes))
 	if k.has("tie_word_embeddings") {
 		tie := k.bool("tie_word_embeddings")
 		c.TieEmbedding = &tie

@@ -173,17 +173,18 @@ func (k *keys) ggufRecurrent(list []bool) {
 }
 
 // jsonOf is a value of the metadata in JSON, nil of one that no configuration has. A list of equal
-// elements, as some files have for the layers, is this element.
+// elements, as some files have for the layers, is this element, and 0 is for layers that have none.
 func jsonOf(v gguf.Value) (json.RawMessage, error) {
 	if v.Type() == gguf.Array {
 		list, err := gguf.ListAs[int64](v)
 		if err != nil || len(list) == 0 {
 			return nil, nil // what is read has no such lists
 		}
-		if slices.Min(list) != slices.Max(list) {
+		most := slices.Max(list)
+		if slices.ContainsFunc(list, func(n int64) bool { return n != most && n != 0 }) {
 			return nil, errors.New("layers of different sizes")
 		}
-		return json.Marshal(list[0])
+		return json.Marshal(most)
 	}
 	if f, err := gguf.As[float64](v); err == nil && (math.IsNaN(f) || math.IsInf(f, 0)) {
 		return nil, fmt.Errorf("the value is %v", f)

@@ -197,7 +197,7 @@ func (a array) stateSpace(c *Config, to string) array {
 	switch {
 	case strings.Contains(to, "conv1d.weight"):
 		a.shape = []int{a.shape[0], a.shape[2]}
-	case strings.HasSuffix(to, "norm.weight"):
+	case strings.HasSuffix(to, "ssm_norm.weight"):
 		groups := c.ssm().group
 		a.shape = []int{groups, a.shape[0] / groups}
 	case mamba2 && len(a.shape) == 1 && !strings.HasSuffix(to, "bias"):
@@ -223,16 +223,22 @@ func stateSpaceKeys(c *Config, m *gguf.Metadata, arch string) {
 	if c.ModelType == "falcon_mamba" {
 		m.Set(arch+".ssm.dt_b_c_rms", gguf.Of(true))
 	}
-	if arch == "granitehybrid" {
-		m.Set(arch+".rope.scaling.finetuned", gguf.Of(c.keys.text("position_embedding_type") == "rope"))
-		heads := make([]uint32, c.Layers)
-		for i := range heads {
-			if c.layerIs(i, "full_attention", false) {
-				heads[i] = uint32(c.KVHeads)
-			}
-		}
-		m.Set(arch+".attention.head_count_kv", gguf.ListOf(heads))
+	if c.KVHeads == 0 {
+		return
 	}
+	m.Set(arch+".rope.scaling.finetuned", gguf.Of(c.keys.text("position_embedding_type") == "rope"))
+	heads, widths := make([]uint32, c.Layers), make([]uint32, c.Layers)
+	for i := range heads {
+		widths[i] = uint32(c.Width)
+		if c.layerIs(i, "full_attention", i%2 == 1) { // of Jamba's case
+			heads[i] = uint32(c.KVHeads)
+		}
+		if arch == "nemotron_h" && !c.layerIs(i, "mlp", false) {
+			widths[i] = 0
+		}
+	}
+	m.Set(arch+".attention.head_count_kv", gguf.ListOf(heads))
+	m.Set(arch+".feed_forward_length", gguf.ListOf(widths))
 }
 
 // converted is a tensor as it is under a name in a GGUF file.
@@ -318,7 +324,7 @@ func (g *golden) metadata(c *Config) *gguf.Metadata {
 			m.Set(g.Arch+"."+key, gguf.Of(float32(x)))
 		}
 	}
-	if c.keys.has("state_size", "mamba_d_state") {
+	if c.keys.has("state_size", "mamba_d_state", "ssm_state_size") {
 		stateSpaceKeys(c, m, g.Arch)
 	}
 	if g.Arch == "gptneox" {

@@ -270,6 +270,13 @@ func (m *plainMLP) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return m.Down.Forward(m.act.Apply(m.Up.Forward(x)))
 }
 
+func newPlainMLP(c *Config, t *traits, act fn.Activation) *plainMLP {
+	return &plainMLP{
+		Up:   linear(c.HiddenSize, c.Width, t.mlpBias),
+		Down: linear(c.Width, c.HiddenSize, t.mlpBias), act: act,
+	}
+}
+
 // newMLP returns the feed-forward network of layer i.
 func (t *traits) newMLP(c *Config, i int) (nn.Layer, error) {
 	if c.Experts > 0 && (t.moe == nil || t.moe(i)) {
@@ -279,10 +286,7 @@ func (t *traits) newMLP(c *Config, i int) (nn.Layer, error) {
 		return nil, fmt.Errorf("models: %w: intermediate_size is %d", ErrConfig, c.Width)
 	}
 	if t.plainMLP {
-		return &plainMLP{
-			Up:   linear(c.HiddenSize, c.Width, t.mlpBias),
-			Down: linear(c.Width, c.HiddenSize, t.mlpBias), act: c.Act,
-		}, nil
+		return newPlainMLP(c, t, c.Act), nil
 	}
 	return t.newGated(c, c.Width)
 }

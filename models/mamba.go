@@ -2,8 +2,11 @@ package models
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gokiln/kiln/nn"
@@ -45,6 +48,18 @@ var stateSpaces = []architecture{
 			{`self_attn\.mamba`, "mamba"}, {`^model\.norm`, "model.final_layernorm"},
 			{`post_attention_layernorm`, "pre_ff_layernorm"}, {`mlp`, "feed_forward"},
 		},
+	},
+	{
+		names: []string{"jamba"}, gguf: []string{"jamba"}, edit: mambaParts, traits: jamba,
+		rename: [][2]string{
+			{`self_attn\.mamba`, "mamba"}, {`^model\.norm`, "model.final_layernorm"},
+			{`post_attention_layernorm`, "pre_ff_layernorm"}, {`mlp\.gate\.`, "feed_forward.router."},
+			{`mlp\.experts\.(\w+)_proj`, "feed_forward.experts.*.${1}_proj.weight"}, {`mlp`, "feed_forward"},
+		},
+	},
+	{
+		names: []string{"nemotron_h"}, gguf: []string{"nemotron_h"}, edit: mambaParts, traits: nemotronH,
+		rename: append([][2]string{{`self_attn(\.mamba|\.mlp|)\.`, "mixer."}}, mambaNames...),
 	},
 }
 
@@ -332,6 +347,80 @@ func bamba(c *Config) traits {
 	}
 	return hybrid(c, llamaLike(c))
 }
+
+// jamba is what Jamba's models have: layers of Mamba with norms, and attention without positions.
+func jamba(c *Config) traits {
+	t := without(c)
+	t.ropes, t.ropeOf, t.routing.Normalise = nil, func(int) int { return -1 }, false
+	s := c.ssm()
+	attends := c.inPeriod("attn_layer_period", "attn_layer_offset")
+	t.mixer = func(i int) mixer {
+		if c.layerIs(i, "full_attention", attends(i)) {
+			return nil
+		}
+		m := newMamba(c, s)
+		m.StepNorm, m.BNorm = t.newNorm(c, s.rank), t.newNorm(c, s.state)
+		m.CNorm = t.newNorm(c, s.state)
+		return m
+	}
+	sparse := c.inPeriod("expert_layer_period", "expert_layer_offset")
+	dense := value[[]int](&c.keys, nil, "mlp_only_layers")
+	t.moe = func(i int) bool { return c.Experts > 1 && sparse(i) && !slices.Contains(dense, i) }
+	return t
+}
+
+// inPeriod is for layers of which there is one in each period, at an offset.
+func (c *Config) inPeriod(period, offset string) func(layer int) bool {
+	n, at := max(c.keys.int(period), 1), c.keys.int(offset)
+	return func(i int) bool { return i%n == at }
+}
+
+// nemotronH is what hybrid models of Nemotron have, whose layers are Mamba-2, attention without
+// positions, or a feed-forward network.
+func nemotronH(c *Config) traits {
+	if p := c.keys.text("hybrid_override_pattern"); len(c.LayerTypes) == 0 && len(p) == c.Layers {
+		words := map[rune]string{'M': "mamba", '*': "attention", '-': "mlp"}
+		for _, x := range p {
+			c.LayerTypes = append(c.LayerTypes, cmp.Or(words[x], "moe"))
+		}
+	}
+	act, err := fn.ParseActivation(cmp.Or(c.keys.text("mlp_hidden_act"), "relu2"))
+	if slices.Contains(c.LayerTypes, "moe") {
+		err = errors.New("layers of experts without gates, which are not supported")
+	}
+	if err != nil && c.keys.err == nil {
+		c.keys.err = err
+	}
+	t := hybrid(c, llamaLike(c))
+	t.noMLP, t.plainMLP, t.ropes, t.ropeOf = true, true, nil, func(int) int { return -1 }
+	other := t.mixer
+	t.mixer = func(i int) mixer {
+		if c.layerIs(i, "mlp", false) {
+			return &feedForward{MLP: newPlainMLP(c, &t, act)}
+		}
+		return other(i)
+	}
+	return t
+}
+
+// feedForward is a feed-forward network in place of attention, in models whose layers have one of
+// both.
+type feedForward struct {
+	MLP *plainMLP `nn:"mlp"`
+}
+
+func (f *feedForward) forward(x *tensor.Tensor, _ *batch, _ int) *tensor.Tensor {
+	return f.MLP.Forward(x)
+}
+
+func (f *feedForward) newState(*LM) layerState { return stateless{} }
+
+// stateless is a layer of which sequences keep nothing.
+type stateless struct{}
+
+func (stateless) oldest() int        { return 0 }
+func (stateless) truncate(int) error { return nil }
+func (stateless) reset()             {}
 
 // mambaParts makes parameters of state-space models of tensors in safetensors files.
 func mambaParts(c *Config, name string, o *origin) {

@@ -21,6 +21,8 @@ func TestMambaMistakes(t *testing.T) {
 		"heads":      {"mamba2", map[string]any{"num_heads": 0}, "0 heads"},
 		"groups":     {"mamba2", map[string]any{"n_groups": 3}, "8 heads and 3 groups"},
 		"limits":     {"mamba2", map[string]any{"time_step_limit": 7}, "time_step_limit"},
+		"experts":    {"nemotron_h", map[string]any{"layers_block_type": []string{"mamba", "moe", "mlp", "mlp"}}, "experts"},
+		"mlp":        {"nemotron_h", map[string]any{"mlp_hidden_act": "so"}, "so"},
 		"attention":  {"granitemoehybrid", map[string]any{"num_key_value_heads": 3}, "no divisor"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -39,7 +41,9 @@ func TestMambaConfigs(t *testing.T) {
 		"mamba":            {"time_step_rank": "auto", "layer_norm_epsilon": nil},
 		"mamba2":           {"head_dim": nil, "time_step_limit": nil},
 		"granitemoehybrid": {"layer_types": nil, "layers_block_type": []string{"mamba", "attention", "mamba"}, "mamba_d_head": "auto"},
-		"bamba":            {"rope_parameters": nil, "layer_types": nil},
+		"nemotron_h": {"layers_block_type": nil, "num_hidden_layers": 4, "hybrid_override_pattern": "M-*-",
+			"mlp_hidden_act": nil},
+		"bamba": {"rope_parameters": nil, "layer_types": nil},
 	} {
 		m, err := open(t, name, func(dir string) { edited(t, dir, keys) }, Options{})
 		require.NoError(t, err, name)

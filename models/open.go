@@ -378,10 +378,34 @@ func (p *published) ggufBiases() {
 			p.config.keys.of[key] = json.RawMessage(strconv.FormatBool(is))
 		}
 	}
+	p.ggufLayers()
 	if e, err := p.set.Get("token_types.weight"); err == nil {
 		p.config.keys.of["type_vocab_size"] = json.RawMessage(strconv.Itoa(e.Shape()[0]))
 	} else {
 		p.config.keys.of["type_vocab_size"] = json.RawMessage("0")
+	}
+}
+
+// ggufLayers says which layers have what, of models with state-space models or experts.
+func (p *published) ggufLayers() {
+	types, dense := make([]string, p.config.Layers), []int{}
+	for i := range types {
+		has := func(name string) bool { return p.set.Has(fmt.Sprintf("blk.%d.%s", i, name)) }
+		switch types[i] = "mlp"; {
+		case has("ssm_a"):
+			types[i] = "linear_attention"
+		case has("attn_output.weight"):
+			types[i] = "full_attention"
+		}
+		if !has("ffn_gate_inp.weight") {
+			dense = append(dense, i)
+		}
+	}
+	if slices.Contains(types, "linear_attention") {
+		p.config.LayerTypes = types
+	}
+	if len(dense) < len(types) {
+		p.config.keys.of["mlp_only_layers"], _ = json.Marshal(dense)
 	}
 }
 

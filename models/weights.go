@@ -57,6 +57,7 @@ var usualGGUF = [][2]string{
 	{`self_attn\.mamba\.A_log`, "ssm_a"}, {`self_attn\.mamba\.D$`, "ssm_d"},
 	{`self_attn\.mamba\.dt_bias`, "ssm_dt.bias"}, {`self_attn\.mamba\.(conv1d|norm)`, "ssm_$1"},
 	{`self_attn\.mamba\.(in|x|dt|out)_proj`, "ssm_$1"},
+	{`self_attn\.mamba\.(dt|b|c)_layernorm`, "ssm_${1}_norm"}, {`self_attn\.mlp\.`, "mlp."},
 	{`self_attn\.([qk])_norm`, "attn_${1}_norm"}, {`self_attn\.sinks`, "attn_sinks.weight"},
 	{`mlp\.experts\.(\w+)_proj_bias`, "ffn_${1}_exps.bias"},
 	{`mlp\.experts\.(\w+)_proj`, "ffn_${1}_exps.weight"},

@@ -22,4 +22,11 @@ CASES = {
     "bamba": ("bamba", {
         "num_hidden_layers": 3, "attn_layer_indices": [1], "mamba_n_heads": 8, "mamba_n_groups": 2, "mamba_d_state": 16,
         "mamba_d_head": 12, "mamba_chunk_size": 8}),
+    "jamba": ("jamba", {
+        "num_hidden_layers": 4, "attn_layer_period": 2, "attn_layer_offset": 1, "expert_layer_period": 3,
+        "expert_layer_offset": 1, "num_experts": 4, "num_experts_per_tok": 2, "mamba_d_state": 8, "mamba_dt_rank": 5}),
+    "nemotron_h": ("nemotron_h", {
+        "num_hidden_layers": "absent", "layers_block_type": ["linear_attention", "mlp", "full_attention", "mlp"],
+        "mamba_num_heads": 8, "mamba_head_dim": 12, "n_groups": 2, "ssm_state_size": 16, "chunk_size": 8,
+        "head_dim": 16}),
 }
