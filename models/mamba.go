@@ -163,8 +163,9 @@ func newMamba(c *Config, s *ssm) *Mamba {
 		In:   linear(c.HiddenSize, 2*s.inner, s.bias),
 		Conv: newCausalConv(s.inner, s.width, s.convBias),
 		X:    linear(s.inner, s.rank+2*s.state, false),
-		Step: linear(s.rank, s.inner, false), StepBias: nn.NewParam(nn.Zeros, s.inner),
-		A: nn.NewParam(nn.Uniform(-16, -1), s.inner, s.state), D: nn.NewParam(nn.Ones, s.inner),
+		Step: linear(s.rank, s.inner, false), StepBias: nn.NewParam(nn.Zeros, s.inner).Wide(),
+		A:   nn.NewParam(nn.Uniform(-16, -1), s.inner, s.state).Wide(),
+		D:   nn.NewParam(nn.Ones, s.inner).Wide(),
 		Out: linear(s.inner, c.HiddenSize, s.bias),
 		ssm: *s, states: newStateRows(s.inner, s.state),
 	}
@@ -213,8 +214,8 @@ func newMamba2(c *Config, s *ssm) *Mamba2 {
 	return &Mamba2{
 		In:       linear(c.HiddenSize, s.inner+mixed+s.heads, s.bias),
 		Conv:     newCausalConv(mixed, s.width, s.convBias),
-		StepBias: nn.NewParam(nn.Zeros, s.heads),
-		A:        nn.NewParam(nn.Uniform(-16, -1), s.heads), D: nn.NewParam(nn.Ones, s.heads),
+		StepBias: nn.NewParam(nn.Zeros, s.heads).Wide(),
+		A:        nn.NewParam(nn.Uniform(-16, -1), s.heads).Wide(), D: nn.NewParam(nn.Ones, s.heads).Wide(),
 		Norm: nn.NewParam(nn.Ones, s.inner), Out: linear(s.inner, c.HiddenSize, s.bias),
 		ssm: *s, eps: c.NormEps, states: newStateRows(s.inner, s.state),
 	}

@@ -45,7 +45,7 @@ func Init(m any, on On) error {
 		if err := p.shape.Check(); err != nil {
 			return fmt.Errorf("nn: init %s: %w", p.Name, err)
 		}
-		if err := p.Set(p.init(on.Device, on.DType, p.shape)); err != nil {
+		if err := p.Set(p.init(on.Device, p.in(on.DType), p.shape)); err != nil {
 			return fmt.Errorf("nn: init %s: %w", p.Name, err)
 		}
 	}
@@ -283,7 +283,7 @@ func (p *Named) load(from Source, name string, o *LoadOptions) error {
 	case p.t != nil:
 		t = t.To(p.t.Device()).Cast(p.t.DType())
 	case o.DType != 0 && t.DType().IsFloat():
-		t = t.Cast(o.DType)
+		t = t.Cast(p.in(o.DType))
 	}
 	if err := p.Set(t); err != nil {
 		return fmt.Errorf("nn: load %s from %q: %w", p.Name, name, err)

@@ -57,7 +57,7 @@ func NewMoE(embed, width, experts int, o MoEOptions) *MoE {
 		Options:  o,
 	}
 	if o.Bias {
-		m.Correction = NewBuffer(Zeros, experts)
+		m.Correction = NewBuffer(Zeros, experts).Wide()
 	}
 	return m
 }

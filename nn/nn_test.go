@@ -301,3 +301,33 @@ func requireSame(t *testing.T, want, got *tensor.Tensor) {
 	require.NoError(t, err)
 	require.Equal(t, a, b)
 }
+
+// A parameter that is wide keeps 32 bits in a network of fewer, and has 64 in one of these.
+func TestWide(t *testing.T) {
+	d := open(t)
+	net := func() *struct{ A, B, C *nn.Param } {
+		return &struct{ A, B, C *nn.Param }{
+			nn.NewParam(nn.Constant(0.1), 2).Wide(), nn.NewParam(nn.Constant(0.1), 2),
+			nn.NewBuffer(nn.Constant(0.1), 2).Wide(),
+		}
+	}
+	n := net()
+	require.NoError(t, nn.Init(n, nn.On{Device: d, DType: tensor.BF16}))
+	source := nn.Memory{}
+	for name, p := range map[string]*nn.Param{"a": n.A, "b": n.B, "c": n.C} {
+		source[name] = tensor.Ones(d, tensor.F32, 2).MulScalar(0.1)
+		want := map[bool]tensor.DType{true: tensor.BF16, false: tensor.F32}[name == "b"]
+		require.Equal(t, want, p.Tensor().DType(), name)
+	}
+	requireSame(t, source["a"], n.A.Tensor())
+	m := net()
+	_, err := nn.Load(m, source, nn.LoadOptions{On: nn.On{Device: d, DType: tensor.F16}})
+	require.NoError(t, err)
+	requireSame(t, source["a"], m.A.Tensor())
+	requireSame(t, source["c"], m.C.Tensor())
+	require.Equal(t, tensor.F16, m.B.Tensor().DType())
+	require.NoError(t, nn.Move(m, nn.On{DType: tensor.BF16}))
+	requireSame(t, source["a"], m.A.Tensor())
+	require.NoError(t, nn.Move(m, nn.On{DType: tensor.F64}))
+	require.Equal(t, tensor.F64, m.A.Tensor().DType())
+}

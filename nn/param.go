@@ -20,6 +20,7 @@ type Param struct {
 	init   Initializer
 	buffer bool
 	frozen bool
+	wide   bool
 	v      *tensor.Var
 	t      *tensor.Tensor // what layers compute with
 
@@ -37,6 +38,22 @@ func NewBuffer(init Initializer, shape ...int) *Param {
 	p := NewParam(init, shape...)
 	p.buffer = true
 	return p
+}
+
+// Wide makes the parameter have 32 bits, or 64 in networks of that type, where it gets memory of a
+// type with fewer, and returns it: for few numbers on which much depends, as rates of decay. Layers
+// that use it take both types.
+func (p *Param) Wide() *Param {
+	p.wide = true
+	return p
+}
+
+// in is the type that the parameter has in a network of a type.
+func (p *Param) in(dt tensor.DType) tensor.DType {
+	if p.wide && dt.IsFloat() {
+		return dt.Compute()
+	}
+	return dt
 }
 
 // ParamOf returns a parameter that begins with a copy of the numbers of t.
@@ -144,7 +161,7 @@ func (p *Param) move(on On) error {
 		t = t.To(on.Device)
 	}
 	if on.DType != 0 && t.DType().IsFloat() {
-		t = t.Cast(on.DType)
+		t = t.Cast(p.in(on.DType))
 	}
 	if err := t.Err(); err != nil {
 		return err
