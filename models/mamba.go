@@ -419,9 +419,12 @@ func (f *feedForward) newState(*LM) layerState { return stateless{} }
 // stateless is a layer of which sequences keep nothing.
 type stateless struct{}
 
-func (stateless) oldest() int        { return 0 }
-func (stateless) truncate(int) error { return nil }
-func (stateless) reset()             {}
+func (stateless) oldest() int                      { return 0 }
+func (stateless) truncate(int) error               { return nil }
+func (stateless) reset()                           {}
+func (stateless) reserve(int) error                { return nil }
+func (stateless) memory() (keys, v *tensor.Tensor) { return nil, nil }
+func (stateless) advance()                         {}
 
 // mambaParts makes parameters of state-space models of tensors in safetensors files.
 func mambaParts(c *Config, name string, o *origin) {
