@@ -71,8 +71,9 @@ func (m *LM) NewSequence() *Sequence { return &Sequence{lm: m, layers: m.Net.new
 func (s *Sequence) Len() int { return s.n }
 
 // Truncate forgets the tokens behind the first n. Where that cannot be done, as behind the window
-// of a layer that keeps no more, or of a recurrent layer, which has one state for all tokens, it is
-// an error and the sequence stays as it is. It can always be truncated to 0.
+// of a layer that keeps no more, it is an error and the sequence stays as it is. A recurrent layer
+// has one state for all tokens: such a sequence can be truncated to what was fed before the last
+// step, if that was [LM.StepAll]. All can be truncated to 0.
 func (s *Sequence) Truncate(n int) error {
 	if n < 0 || n > s.n {
 		return fmt.Errorf("models: %w: truncate %d tokens to %d", ErrSequence, s.n, n)
@@ -85,6 +86,10 @@ func (s *Sequence) Truncate(n int) error {
 		if o := l.oldest(); n < o {
 			return fmt.Errorf("models: %w: truncate %d tokens to %d: layer %d keeps those from %d on",
 				ErrSequence, s.n, n, i, o)
+		}
+		if f, ok := l.(*fixed); ok && !f.has(n) {
+			return fmt.Errorf("models: %w: truncate %d tokens to %d: layer %d has a state behind %d tokens "+
+				"and none between", ErrSequence, s.n, n, i, f.oldest())
 		}
 	}
 	s.samePages = 0
@@ -139,6 +144,7 @@ func (m *LM) StepAll(s *Sequence, ids []int32) *tensor.Tensor {
 	if err != nil {
 		return tensor.Fail("models: step", err)
 	}
+	b.keeps = true
 	return m.finish(b, m.Net.logits(m.Net.hidden(b)))
 }
 
@@ -171,6 +177,7 @@ type batch struct {
 	rows   []attention.Rotation   // those of the batch, a row for each id
 	values *tensor.Tensor         // of the first layer (RWKV-7)
 
+	keeps  bool                 // the step may be taken back: see fixed
 	rowsOn *recurrent.Sequences // where states of fixed size are, nil before a layer asks
 }
 

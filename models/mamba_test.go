@@ -66,16 +66,43 @@ func TestMambaSequences(t *testing.T) {
 	m, err := open(t, "granitemoehybrid", nil, Options{})
 	require.NoError(t, err)
 	s := m.NewSequence()
-	first := floats(t, m.StepAll(s, g.Prompt[:6]))
-	err = s.Truncate(5)
-	require.ErrorIs(t, err, ErrSequence)
-	require.ErrorContains(t, err, "layer 0 keeps those from 6 on")
+	want, vocab := g.logits(), m.Config.VocabSize
+	has := func(at int, got []float32) {
+		t.Helper()
+		require.InDeltaSlice(t, want[at*vocab:at*vocab+len(got)], got, 1e-4)
+	}
+	has(5, floats(t, m.Step([]*Sequence{s}, [][]int32{g.Prompt[:6]})))
+	for n := range 6 { // one state for all tokens
+		if n > 0 {
+			require.ErrorIs(t, s.Truncate(n), ErrSequence)
+			require.ErrorContains(t, s.Truncate(n), "layer 0 keeps those from 6 on")
+		}
+	}
 	require.Equal(t, 6, s.Len())
-	require.NoError(t, s.Truncate(6))
-	rest := floats(t, m.StepAll(s, g.Prompt[6:])) // nothing was lost by the error
-	require.InDeltaSlice(t, g.logits(), append(first, rest...), 1e-4)
+	wrong := []int32{g.Prompt[6], g.Prompt[7], 5, 5, 5}
+	for range 2 { // what comes with StepAll can be taken back, as one
+		has(6, floats(t, m.StepAll(s, wrong))[:2*vocab])
+		require.ErrorContains(t, s.Truncate(8), "layer 0 has a state behind 6 tokens and none between")
+		require.Equal(t, 11, s.Len())
+		others := []*Sequence{m.NewSequence(), m.NewSequence(), m.NewSequence(), m.NewSequence()}
+		for _, o := range others { // for which states move to other memory
+			require.NoError(t, m.StepAll(o, wrong).Err())
+		}
+		require.NoError(t, s.Truncate(6))
+	}
+	require.Error(t, s.Truncate(5))
+	has(8, floats(t, m.Step([]*Sequence{s}, [][]int32{g.Prompt[6:9]})))
+	require.ErrorContains(t, s.Truncate(6), "layer 0 keeps those from 9 on")
+	require.NoError(t, s.Truncate(9))
+	has(9, floats(t, m.StepAll(s, g.Prompt[9:])))
+	require.ErrorIs(t, s.Truncate(8), ErrSequence)
+	for range 3 { // steps of graphs, too
+		require.NoError(t, m.Step([]*Sequence{s}, [][]int32{{1}}).Err())
+	}
+	require.NoError(t, m.Replayed())
+	require.ErrorContains(t, s.Truncate(9), "layer 0 keeps those from 18 on")
 	require.NoError(t, s.Truncate(0))
-	require.Equal(t, first, floats(t, m.StepAll(s, g.Prompt[:6])))
+	has(0, floats(t, m.StepAll(s, g.Prompt)))
 
 	for _, name := range []string{"mamba", "mamba2", "granitemoehybrid"} {
 		m, err := open(t, name, nil, Options{DType: tensor.BF16})

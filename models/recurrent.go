@@ -11,29 +11,76 @@ import (
 )
 
 // fixed is what a sequence keeps for a layer with a state of fixed size, beside the row that it has
-// in the layer's [stateRows]: what was fed cannot be taken back.
+// in the layer's [stateRows]: what was fed cannot be taken back, but for all that came with the last
+// [LM.StepAll], of which a copy of the states before is kept.
 type fixed struct {
-	n int // tokens fed
+	n      int // tokens fed
+	before int // those that the copy is behind
+	kept   []keptRow
 }
 
-func (f *fixed) oldest() int { return f.n }
+// keptRow is a copy of a sequence's row of states.
+type keptRow struct {
+	of   *stateRows
+	row  int
+	copy *tensor.Tensor
+}
+
+func (f *fixed) oldest() int {
+	if f.kept != nil {
+		return f.before
+	}
+	return f.n
+}
+
+// has reports whether there is a state behind n tokens.
+func (f *fixed) has(n int) bool { return n == f.n || f.kept != nil && n == f.before }
 
 func (f *fixed) truncate(n int) error {
-	if n != f.n {
+	switch {
+	case n == f.n:
+		return nil
+	case !f.has(n):
 		return fmt.Errorf("%w: a recurrent state behind %d tokens has none of %d",
 			tensor.ErrRange, f.n, n)
 	}
+	for _, k := range f.kept {
+		if err := k.of.t.Narrow(0, k.row, 1).Assign(k.copy); err != nil {
+			return err
+		}
+	}
+	f.n, f.kept = n, nil
 	return nil
 }
 
-func (f *fixed) reset() { f.n = 0 }
+func (f *fixed) reset() { *f = fixed{} }
+
+// keep copies states of a sequence, if the step may be taken back. A layer may have some more that it
+// tells of later in the step.
+func (f *fixed) keep(b *batch, s *Sequence, states []*stateRows) error {
+	if f.n == s.n {
+		f.before, f.kept = s.n, nil
+	}
+	if !b.keeps || s.n == 0 {
+		return nil
+	}
+	for _, of := range states {
+		row := s.stateRow()
+		k := keptRow{of, row, of.t.Narrow(0, row, 1).Copy()}
+		if err := k.copy.Err(); err != nil {
+			return err
+		}
+		f.kept = append(f.kept, k)
+	}
+	return nil
+}
 
 func (f *fixed) reserve(int) error { return nil }
 
 // memory is that of the layer: see [LM.states].
 func (f *fixed) memory() (keys, values *tensor.Tensor) { return nil, nil }
 
-func (f *fixed) advance() { f.n++ }
+func (f *fixed) advance() { f.n, f.kept = f.n+1, nil }
 
 // stateRows is the states of a layer, a row for each sequence of the model. It grows.
 type stateRows struct {
@@ -83,10 +130,15 @@ func (b *batch) recurrent(
 			return nil, err
 		}
 	}
+	if b.step != nil { // steps are counted when they are taken
+		return on, nil
+	}
 	for j, s := range b.list {
-		if b.step == nil { // steps are counted when they are taken
-			s.layers[i].(*fixed).n = s.n + b.count(j)
+		f := s.layers[i].(*fixed)
+		if err := f.keep(b, s, states); err != nil {
+			return nil, err
 		}
+		f.n = s.n + b.count(j)
 	}
 	return on, nil
 }

@@ -119,6 +119,8 @@ type Session[S Sequence] struct {
 	g   *Generator[S]
 	seq S
 	ids []int32 // that were fed
+
+	before int // how many before the last step
 }
 
 // NewSession returns a session that was fed nothing.
@@ -214,16 +216,20 @@ func (r *Run[S]) reuse() error {
 	return nil
 }
 
-// rewind has the sequence forget the tokens behind the first n, or all where it cannot.
+// rewind has the sequence forget the tokens behind the first n. Where it cannot, it forgets what came
+// with the last step, as states of recurrent layers can, or all.
 func (s *Session[S]) rewind(n int) error {
 	if n == len(s.ids) && n == s.seq.Len() {
 		return nil
 	}
-	if s.seq.Len() < n || s.seq.Truncate(n) != nil {
-		s.seq.Close()
-		s.seq, n = s.g.Model.NewSequence(), 0
+	for _, at := range []int{n, min(n, s.before)} {
+		if s.seq.Len() >= at && s.seq.Truncate(at) == nil {
+			s.ids = s.ids[:at]
+			return nil
+		}
 	}
-	s.ids = s.ids[:n]
+	s.seq.Close()
+	s.seq, s.ids = s.g.Model.NewSequence(), s.ids[:0]
 	return nil
 }
 
@@ -267,6 +273,7 @@ func (s *Session[S]) step(ids []int32, all bool) (*tensor.Tensor, error) {
 		s.seq, s.ids = s.g.Model.NewSequence(), nil
 		return nil, err
 	}
+	s.before = len(s.ids)
 	s.ids = append(s.ids, ids...)
 	return logits, nil
 }

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -263,6 +264,7 @@ func TestSpeculation(t *testing.T) {
 	prompt := []int32{4, 9, 2, 8, 1, 4, 9}
 	for name, o := range everyKind() {
 		o.LogitBias = nil
+		fed := map[string]int{}
 		for _, state := range []bool{false, true} {
 			m, other := newToy(t, 12), newToy(t, 12)
 			m.state, other.state, other.seed = state, state, 8
@@ -279,7 +281,14 @@ func TestSpeculation(t *testing.T) {
 			} {
 				for _, n := range []int{0, 1, 7} {
 					options.Draft, options.DraftTokens = draft, n
+					before, of := m.fed, fmt.Sprint(kind, n)
 					got, usage := ids(t, g, prompt, options)
+					if !state {
+						fed[of] = m.fed - before
+					}
+					if kind != "same" { // which is fed with guesses, too
+						require.LessOrEqual(t, m.fed-before, 2*fed[of], "what was right is fed once more")
+					}
 					require.Equal(t, want, got, "%s, %s, %d", name, kind, n)
 					if name == "greedy" && kind == "same" {
 						require.GreaterOrEqual(t, usage.AcceptedTokens+1, usage.DraftTokens)

@@ -31,6 +31,7 @@ type toy struct {
 type toySequence struct {
 	ids   []int32
 	state bool
+	last  int // before the last step, if that can be taken back
 	open  bool
 	of    *toy
 }
@@ -45,8 +46,8 @@ func (s *toySequence) Close() {
 }
 
 func (s *toySequence) Truncate(n int) error {
-	if s.state && n != len(s.ids) && n != 0 {
-		return errors.New("a state forgets nothing")
+	if s.state && n != len(s.ids) && n != 0 && n != s.last {
+		return errors.New("a state forgets nothing but the last step")
 	}
 	s.ids = s.ids[:n]
 	return nil
@@ -77,6 +78,7 @@ func (m *toy) logits(ids []int32) []float32 {
 func (m *toy) Step(list []*toySequence, ids [][]int32) *tensor.Tensor {
 	var out []float32
 	for i, s := range list {
+		s.last = 0
 		m.feed(s, ids[i])
 		out = append(out, m.logits(s.ids)...)
 	}
@@ -90,6 +92,7 @@ func (m *toy) Step(list []*toySequence, ids [][]int32) *tensor.Tensor {
 
 func (m *toy) StepAll(s *toySequence, ids []int32) *tensor.Tensor {
 	var out []float32
+	s.last = len(s.ids)
 	for i := range ids {
 		m.feed(s, ids[i:i+1])
 		out = append(out, m.logits(s.ids)...)
