@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	goruntime "runtime"
 	"runtime/pprof"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/gokiln/kiln/internal/lmbench"
 	"github.com/gokiln/kiln/models"
 	"github.com/gokiln/kiln/nn"
 	"github.com/gokiln/kiln/ops/dtype"
@@ -91,7 +89,7 @@ func run(args []string, out, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	copied, err := copyRate(d)
+	copied, err := lmbench.CopyRate(d)
 	if err != nil {
 		return err
 	}
@@ -128,7 +126,7 @@ func (o *options) measure(out io.Writer, d *tensor.Device, text, quantize string
 			return err
 		}
 	}
-	bytes, err := weightBytes(m)
+	bytes, err := lmbench.WeightBytes(m)
 	if err != nil {
 		return err
 	}
@@ -141,12 +139,16 @@ func (o *options) measure(out io.Writer, d *tensor.Device, text, quantize string
 		if err != nil || n < 1 {
 			return fmt.Errorf("-batch %s: want numbers of sequences", o.batch)
 		}
-		r, err := o.steps(m, n)
+		r, err := lmbench.Measure(m, lmbench.Work{Prompt: o.prompt, Tokens: o.tokens, Batch: n})
 		if err != nil {
 			return err
 		}
+		eager := ""
+		if r.Replayed != nil {
+			eager = "; no graph: " + r.Replayed.Error()
+		}
 		fmt.Fprintf(out, "%-28s batch %3d: prompt of %d %8.0f tokens/s, decode %8.1f tokens/s (%.2f of reading %.2f GB of weights), host %.0f µs and %.0f allocations a step%s\n",
-			name, n, o.prompt, r.prompt, r.decode, r.decode/float64(n)*bytes/copied, bytes/1e9, r.host.Seconds()*1e6, r.mallocs, r.eager)
+			name, n, o.prompt, r.Prompt, r.Decode, r.Decode/float64(n)*bytes/copied, bytes/1e9, r.Host.Seconds()*1e6, r.Mallocs, eager)
 	}
 	return nil
 }
@@ -164,116 +166,4 @@ func quantizeLinear(m *models.LM, name string) error {
 		return quantized.Quantize(w, t)
 	})
 	return err
-}
-
-// weightBytes is how much of the weights a token reads: all but an embedding that is none of scores.
-func weightBytes(m *models.LM) (n float64, err error) {
-	list, err := nn.List(m.Net)
-	tied := m.Config.TieEmbedding == nil || *m.Config.TieEmbedding
-	for _, p := range list {
-		if !tied && strings.Contains(p.Name, "embed_tokens") {
-			continue
-		}
-		part := 1.
-		if e := m.Config.Experts; e > 0 && strings.Contains(p.Name, "experts.") {
-			part = float64(m.Config.ExpertsUsed) / float64(e)
-		}
-		if q, ok := p.Quantized().(*quantized.Tensor); ok {
-			n += part * float64(q.Size())
-			continue
-		}
-		n += part * float64(p.Count()*m.DType.Size())
-	}
-	return n, err
-}
-
-// rates are what was measured.
-type rates struct {
-	prompt, decode float64 // tokens a second
-	host           time.Duration
-	mallocs        float64 // of Go, for a step
-	eager          string  // why the last step was no launch of a graph
-}
-
-// steps feeds prompts and generates tokens, once without taking the time.
-func (o *options) steps(m *models.LM, n int) (r rates, err error) {
-	for range 2 {
-		list, ids := make([]*models.Sequence, n), make([][]int32, n)
-		var prompt, decode, host []time.Duration
-		for i := range list {
-			list[i] = m.NewSequence()
-			ids[i] = []int32{int32(i % m.Config.VocabSize)}
-			p := make([]int32, o.prompt)
-			for j := range p {
-				p[j] = int32((i*31 + j*7) % m.Config.VocabSize)
-			}
-			took, _, err := step(m, list[i:i+1], [][]int32{p})
-			if err != nil {
-				return r, err
-			}
-			prompt = append(prompt, took)
-		}
-		var before, after goruntime.MemStats
-		goruntime.ReadMemStats(&before)
-		for range o.tokens {
-			took, own, err := step(m, list, ids)
-			if err != nil {
-				return r, err
-			}
-			decode, host = append(decode, took), append(host, own)
-		}
-		goruntime.ReadMemStats(&after)
-		r = rates{prompt: float64(o.prompt) / median(prompt).Seconds(), decode: float64(n) / median(decode).Seconds(), host: median(host)}
-		r.mallocs = float64(after.Mallocs-before.Mallocs) / float64(o.tokens)
-		if err := m.Replayed(); err != nil {
-			r.eager = "; no graph: " + err.Error()
-		}
-		for _, s := range list {
-			s.Close()
-		}
-	}
-	return r, nil
-}
-
-// step feeds ids and takes the likeliest next ones, which are fed next time: what it took, and how long
-// the host was busy with it.
-func step(m *models.LM, list []*models.Sequence, ids [][]int32) (took, host time.Duration, err error) {
-	begin := time.Now()
-	next := m.Step(list, ids).ArgMax(-1)
-	host = time.Since(begin)
-	chosen, err := tensor.ToSlice[int64](next.Cast(tensor.I64))
-	if err == nil && len(ids[0]) == 1 {
-		for i, id := range chosen {
-			ids[i][0] = int32(id)
-		}
-	}
-	return time.Since(begin), host, err
-}
-
-// median is that of some times.
-func median(list []time.Duration) time.Duration {
-	slices.Sort(list)
-	return list[len(list)/2]
-}
-
-// copyRate is how many bytes a second a copy reads.
-func copyRate(d *tensor.Device) (float64, error) {
-	const n, times = 1 << 26, 10
-	x := tensor.Zeros(d, tensor.F32, n)
-	best := time.Duration(1 << 62)
-	for range times {
-		begin := time.Now()
-		y := x.Copy()
-		if err := y.Err(); err != nil {
-			return 0, err
-		}
-		if err := d.Synchronize(); err != nil {
-			return 0, err
-		}
-		best = min(best, time.Since(begin))
-		if err := y.Free(); err != nil {
-			return 0, err
-		}
-	}
-	return 2 * 4 * n / best.Seconds(), nil
 }

@@ -105,6 +105,7 @@ var arrows = []arrow{
 	{from: "prebuilt/cpu", to: []string{"jit"}},
 	{from: "prebuilt/cuda", to: []string{"jit"}},
 
+	{from: "internal/lmbench", to: []string{"models", "nn", "quantized", "tensor"}},
 	{from: "cmd", to: []string{"*"}},
 	{from: "examples", to: []string{"*"}},
 	{from: "bench", to: []string{"*"}},
