@@ -164,10 +164,15 @@ func architectureOf(c *Config) (*architecture, error) {
 		}
 	}
 	if slices.ContainsFunc(encoders, func(r encoderRow) bool { return r.has(c) }) {
-		return nil, fmt.Errorf("models: %w: %s is an encoder, which makes no text: see OpenEncoder",
-			ErrConfig, c.ModelType)
+		return nil, noText(c)
 	}
 	return nil, unknown(c, Architectures())
+}
+
+// noText is the error of an encoder that is opened as a language model.
+func noText(c *Config) error {
+	return fmt.Errorf("models: %w: this %s is an encoder, which makes no text: see OpenEncoder",
+		ErrConfig, c.ModelType)
 }
 
 // unknown is the error of a configuration whose row is not among some names.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -265,6 +266,14 @@ func (k *keys) ropeScaling(c *Config, p *keys, text json.RawMessage) {
 	s := &c.RopeScaling
 	rest := map[string]json.RawMessage{}
 	_ = json.Unmarshal(text, &rest)
+	if kind == "ntk" { // at all lengths: another base, and linear
+		f := value(p, 1.0, "factor")
+		c.RopeTheta *= f
+		rest["factor"], _ = json.Marshal(math.Pow(f, 2/float64(max(c.HeadDim, 1))))
+		if kind = "linear"; p.has("mixed_b") && k.err == nil {
+			k.err = errors.New("rope scaling ntk with mixed_b: not supported")
+		}
+	}
 	rest["rope_type"], _ = json.Marshal(kind)
 	all, _ := json.Marshal(rest)
 	if err := json.Unmarshal(all, s); err != nil && k.err == nil {

@@ -107,9 +107,13 @@ func newEncoder(c *Config, o Options, has func(ending string) bool) (*Encoder, e
 	if err != nil {
 		return nil, err
 	}
+	d, ok := built.(*Decoder)
+	if !ok {
+		return nil, fmt.Errorf("models: %w: %s as an encoder: not supported", ErrConfig, c.ModelType)
+	}
 	e.MaxTokens = c.MaxPositions
-	e.Net = &EncoderNet{Decoder: built.(*Decoder)}
-	lm.Net = e.Net.Decoder
+	e.Net = &EncoderNet{Decoder: d}
+	lm.Net = d
 	e.Task, e.Net.Head, err = row.newHead(c, &t, tied, has)
 	return e, err
 }
@@ -294,6 +298,7 @@ func (e *Encoder) batches(
 }
 
 // Tokens makes tokens of a text, or of a pair of texts, as [Encoder.Embed] and [Encoder.Score] do.
+// Special tokens that are written in a text, such as [MASK], count as such.
 func (e *Encoder) Tokens(text string, pair ...string) (*tokenizers.Encoding, error) {
 	if len(pair) > 1 {
 		return nil, fmt.Errorf("models: tokens: %w: %d texts, want one or two",
@@ -313,7 +318,7 @@ func (e *Encoder) tokenize(text string, pair []string) (*tokenizers.Encoding, er
 	case e.Tokenizer == nil:
 		return nil, fmt.Errorf("%w: there is no tokenizer beside the weights", ErrConfig)
 	}
-	o := tokenizers.Options{SpecialTokens: true, PlainText: true}
+	o := tokenizers.Options{SpecialTokens: true}
 	if e.Tokenizer.Truncation = nil; e.MaxTokens > 0 {
 		e.Tokenizer.Truncation = &tokenizers.Truncation{MaxLength: e.MaxTokens}
 	}

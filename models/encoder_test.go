@@ -349,8 +349,10 @@ func TestEncodeWrong(t *testing.T) {
 	require.Equal(t, tensor.Shape{1, 48}, s.Hidden.Shape())
 	require.ErrorContains(t, s.Of(1).Err(), "text 1 of 1")
 
-	_, err = Open(encoderNamed(t, "bert masked").folder(t), Options{Device: cpu(t)})
-	require.ErrorContains(t, err, "OpenEncoder")
+	for _, name := range []string{"bert masked", "gemma3 model"} {
+		_, err = Open(encoderNamed(t, name).folder(t), Options{Device: cpu(t)})
+		require.ErrorContains(t, err, "OpenEncoder")
+	}
 }
 
 // TestEncodersGGUF runs encoders as GGUF files with names of llama.cpp's converter, which leaves
@@ -394,4 +396,41 @@ func TestEncodersGGUF(t *testing.T) {
 		})
 	}
 	require.Equal(t, 6, n)
+}
+
+// TestOldNames opens files with names and configurations of earlier years.
+func TestOldNames(t *testing.T) {
+	for _, old := range []struct {
+		name, config string // what replaces parts of the configuration, JSON
+		names        []string
+	}{
+		{"bert masked", "", []string{"Norm.weight", "Norm.gamma", "Norm.bias", "Norm.beta"}},
+		{"xlm-roberta classes", "", []string{"roberta.", ""}},
+		{"gte masked", `{"model_type": "new", "rope_theta": 1500, "rope_parameters": null,
+			"rope_scaling": {"type": "ntk", "factor": 2}}`, []string{"gte.", "new."}},
+		{"modernbert masked", `{"rope_parameters": null, "layer_types": null, "global_rope_theta": 5000,
+			"local_rope_theta": 100, "global_attn_every_n_layers": 3}`, nil},
+		{"nomic_bert masked", `{"hidden_size": null, "n_embd": 48, "num_hidden_layers": null, "n_layer": 2,
+			"num_attention_heads": null, "n_head": 4, "intermediate_size": null, "n_inner": 80,
+			"max_position_embeddings": null, "n_positions": 64, "rope_parameters": null,
+			"rotary_emb_base": 1000, "hidden_act": null, "activation_function": "swiglu",
+			"layer_norm_eps": null, "layer_norm_epsilon": 1e-12, "head_dim": null}`, nil},
+	} {
+		t.Run(old.name, func(t *testing.T) {
+			g := encoderNamed(t, old.name)
+			dir := g.renamed(t, strings.NewReplacer(old.names...).Replace)
+			if old.config != "" {
+				var all map[string]any
+				require.NoError(t, json.Unmarshal(g.Config, &all))
+				require.NoError(t, json.Unmarshal([]byte(old.config), &all))
+				text, err := json.Marshal(all)
+				require.NoError(t, err)
+				write(t, string(text), dir, "config.json")
+			}
+			e, err := OpenEncoder(dir, Options{Device: cpu(t)})
+			require.NoError(t, err)
+			got := floats(t, e.Encode(g.texts()).Hidden)
+			requireClose(t, float32s(g.Hidden), got, 1e-4, "hidden states")
+		})
+	}
 }

@@ -209,28 +209,7 @@ var encoders = []encoderRow{
 			h.norm = "cls.predictions.transform.layer_norm"
 		}),
 	},
-	{
-		architecture: architecture{
-			names: []string{"gte"}, prefix: "gte.", edit: gteParts,
-			rename: bertEmbeddings("gte.", [][2]string{
-				{`^model\.layers`, "gte.encoder.layer"},
-				{`self_attn\.[qkv]_proj`, "attention.qkv_proj"}, {`self_attn\.o_proj`, "attention.o_proj"},
-				{`attn_post_norm`, "attn_ln"}, {`mlp_post_norm`, "mlp_ln"},
-				{`mlp\.(gate|up)_proj`, "mlp.up_gate_proj"},
-			}...),
-			traits: func(c *Config) traits {
-				t := rotaryBERT(c, 160000)
-				t.plainMLP, t.qkvBias, t.outBias, t.downBias = false, true, true, true
-				return t
-			},
-		},
-		heads: map[Task]headRow{
-			MaskedLM: {dense: "lm_head.dense", norm: "lm_head.norm", out: "lm_head.decoder",
-				bias: "lm_head.decoder.bias", act: fn.KindGelu},
-			ClassifyText:   bertHeads[ClassifyText],
-			ClassifyTokens: bertHeads[ClassifyTokens],
-		},
-	},
+	gte("gte"), gte("new"),
 	{
 		architecture: architecture{
 			names: []string{"jina_embeddings_v3"}, prefix: "roberta.", edit: splitQKV,
@@ -349,6 +328,34 @@ func modernBERT(c *Config) traits {
 func modernParts(c *Config, name string, o *origin) {
 	splitQKV(c, name, o)
 	splitGateUp(c, name, o)
+}
+
+// gte is the row of GTE 1.5 (Zhang et al., 2024) under a name that is also in front of its tensors:
+// that of the reference library, or that of the first files.
+func gte(name string) encoderRow {
+	return encoderRow{
+		architecture: architecture{
+			names: []string{name}, prefix: name + ".", edit: gteParts,
+			reject: []string{"logn_attention_scale"},
+			rename: bertEmbeddings(name+".", [][2]string{
+				{`^model\.layers`, name + ".encoder.layer"},
+				{`self_attn\.[qkv]_proj`, "attention.qkv_proj"}, {`self_attn\.o_proj`, "attention.o_proj"},
+				{`attn_post_norm`, "attn_ln"}, {`mlp_post_norm`, "mlp_ln"},
+				{`mlp\.(gate|up)_proj`, "mlp.up_gate_proj"},
+			}...),
+			traits: func(c *Config) traits {
+				t := rotaryBERT(c, 160000)
+				t.plainMLP, t.qkvBias, t.outBias, t.downBias = false, true, true, true
+				return t
+			},
+		},
+		heads: map[Task]headRow{
+			MaskedLM: {dense: "lm_head.dense", norm: "lm_head.norm", out: "lm_head.decoder",
+				bias: "lm_head.decoder.bias", act: fn.KindGelu},
+			ClassifyText:   bertHeads[ClassifyText],
+			ClassifyTokens: bertHeads[ClassifyTokens],
+		},
+	}
 }
 
 // gteParts is modernParts with gates last.

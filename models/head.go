@@ -77,6 +77,8 @@ type Head struct {
 	row  headRow       `nn:"-"`
 	act  fn.Activation `nn:"-"`
 	late bool          // texts are pooled behind the head
+
+	classes int // of texts or tokens
 }
 
 // headNames are what heads have in files.
@@ -125,8 +127,8 @@ func (r *encoderRow) newHead(
 	case task == MaskedLM:
 		h.Out = linear(c.HiddenSize, c.VocabSize, row.bias != "")
 	default:
-		n := numLabels(c)
-		h.Out = linear(width, n, !row.noBiasO)
+		h.classes = numLabels(c)
+		h.Out = linear(width, h.classes, !row.noBiasO)
 	}
 	if err := h.pooling(c); err != nil {
 		return NoTask, nil, err
@@ -209,7 +211,7 @@ func (e *Encoder) Logits(texts []*tokenizers.Encoding) *tensor.Tensor {
 // says otherwise. Other encoders are an error of kind [ErrConfig].
 func (e *Encoder) Score(query string, texts ...string) *tensor.Tensor {
 	const op = "models: score"
-	if e.Net.Head == nil || e.Task != ClassifyText || e.Net.Head.Out.Weight.Tensor().Size(0) != 1 {
+	if e.Net.Head == nil || e.Task != ClassifyText || e.Net.Head.classes != 1 {
 		return tensor.Fail(op, fmt.Errorf("%w: %v does not score pairs", ErrConfig, e.Config.Names))
 	}
 	list := make([]*tokenizers.Encoding, len(texts))

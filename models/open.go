@@ -153,6 +153,9 @@ func (p *published) load(o Options) (*LM, error) {
 		return nil, err
 	}
 	t := a.traits(p.config)
+	if t.bidirectional {
+		return nil, noText(p.config)
+	}
 	t.interleaved = t.interleaved || a.permuted && p.config.gguf
 	p.traits = &t
 	of, err := a.originOf(p.config, &t, p.from.Names())
@@ -198,7 +201,11 @@ func New(c *Config, o Options) (*LM, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.Net, err = a.build(c, a.traits(c)); err != nil {
+	t := a.traits(c)
+	if t.bidirectional {
+		return nil, noText(c)
+	}
+	if m.Net, err = a.build(c, t); err != nil {
 		return nil, err
 	}
 	if err := nn.Init(m.Net, nn.On{Device: m.Device, DType: m.DType}); err != nil {

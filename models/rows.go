@@ -142,6 +142,7 @@ var decoders = []architecture{
 		traits: func(c *Config) traits {
 			t := gemma(c)
 			t.postNorm, t.qkNorm = true, normOfHeads
+			t.bidirectional = c.keys.bool("use_bidirectional_attention") // EmbeddingGemma
 			t.windowed = c.every(c.pattern(6))
 			t.ropes = append(t.ropes, rope{theta: cmp.Or(c.LocalTheta, 10000)})
 			t.ropeOf = func(i int) int {

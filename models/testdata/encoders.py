@@ -44,7 +44,8 @@ CASES = {
     "modernbert mean classes": ("modernbert", LOCAL | {"classifier_pooling": "mean"}),
     "modernbert tokens": ("modernbert", LOCAL | LABELS),
     "nomic_bert masked": ("nomic_bert", {}), "nomic_bert classes": ("nomic_bert", LABELS),
-    "gte masked": ("gte", {}), "gte classes": ("gte", LABELS),
+    "gte masked": ("gte", {"rope_parameters": {"rope_type": "linear", "factor": 2 ** (2 / 12), "rope_theta": 3000.0}}),
+    "gte classes": ("gte", LABELS),
     "jina_embeddings_v3 masked": ("jina_embeddings_v3", {}),
     "eurobert masked": ("eurobert", {"num_key_value_heads": 2}),
     "eurobert classes": ("eurobert", {"num_key_value_heads": 2} | LABELS),
@@ -55,6 +56,8 @@ CASES = {
         "share_att_key": False, "position_buckets": -1, "max_relative_positions": 7, "type_vocab_size": 2,
         "position_biased_input": True, "norm_rel_ebd": "none"}),
     "deberta-v2 one-way model": ("deberta-v2", DEBERTA | {"share_att_key": False, "pos_att_type": ["c2p"]}),
+    "gemma3 model": ("gemma3_text", QWEN3 | {
+        "num_hidden_layers": 7, "sliding_window": 6, "use_bidirectional_attention": True, "query_pre_attn_scalar": 24}),
     "qwen3 model": ("qwen3", QWEN3), "qwen3 classes": ("qwen3", QWEN3 | LABELS),
 }
 # general.architecture of GGUF files, of those that their program converts
