@@ -102,6 +102,7 @@ func TestEncoders(t *testing.T) {
 			e, err := OpenEncoder(g.folder(t), Options{Device: cpu(t)})
 			require.NoError(t, err)
 			require.Equal(t, tasks[name[strings.LastIndex(name, " ")+1:]], e.Task)
+			require.Equal(t, strings.HasPrefix(name, "qwen3"), e.Pooling == PoolLast)
 			want, texts := float32s(g.Hidden), g.texts()
 			s := e.Encode(texts)
 			requireClose(t, want, floats(t, s.Hidden), 1e-4, "hidden states")
@@ -432,5 +433,20 @@ func TestOldNames(t *testing.T) {
 			got := floats(t, e.Encode(g.texts()).Hidden)
 			requireClose(t, float32s(g.Hidden), got, 1e-4, "hidden states")
 		})
+	}
+}
+
+// TestDistances compares buckets of distances with those of the reference library, far beyond the
+// texts of TestEncoders.
+func TestDistances(t *testing.T) {
+	at := []int{-600, -129, -128, -90, -60, -23, -9, -8, -1, 0, 1, 7, 8, 11, 12, 64, 127, 128, 511}
+	mpnet := []int{31, 31, 31, 30, 29, 27, 24, 24, 17, 0, 1, 7, 8, 8, 9, 14, 15, 15, 15}
+	many := []int{-270, -129, -128, -90, -60, -23, -9, -8, -1, 0, 1, 7, 8, 11, 12, 64, 127, 128, 255}
+	few := []int{-32, -26, -26, -24, -22, -18, -9, -8, -1, 0, 1, 7, 8, 11, 12, 23, 25, 26, 31}
+	bucket := bucketsT5(32, 128)
+	for i, d := range at {
+		require.Equal(t, mpnet[i], bucket(d), "%d", d)
+		require.Equal(t, many[i], logBucket(d, 256, 512), "%d", d)
+		require.Equal(t, few[i], logBucket(d, 32, 512), "%d", d)
 	}
 }
