@@ -31,7 +31,15 @@ type stepGraph struct {
 	numbers runtime.Slice[int32]
 	graph   *tensor.Graph
 	logits  *tensor.Tensor // which each launch writes
+	y       *tensor.Tensor // of what follows, or nil
 	step    *step          // keeps tensors that the graph reads
+}
+
+// follow is what follows the scores of a step: see [LM.StepThen].
+type follow struct {
+	key     string
+	numbers []int32
+	then    func(logits, numbers *tensor.Tensor) *tensor.Tensor
 }
 
 // stepper is the steps of a model.
@@ -47,18 +55,22 @@ type stepper struct {
 // says why it was not: the first step of a number of sequences, and of so many tokens, never is.
 func (m *LM) Replayed() error { return m.steps.why }
 
+// errNone is the reason before a step was taken.
+var errNone = errors.New("no step of one token for each sequence was taken")
+
 // errFirst is the reason of a step that is the first of its kind.
 var errFirst = errors.New("it is the first of its number of sequences and tokens")
 
 // takeStep takes a step whose lengths are on the device, by a graph if there is one: behind the
 // first step of its kind, as that compiles kernels and allocates what is kept. It reports false if
-// the step has to be taken as any other.
-func (m *LM) takeStep(b *batch) (logits *tensor.Tensor, ok bool) {
+// the step has to be taken as any other. y is the scores if nothing follows.
+func (m *LM) takeStep(b *batch, f *follow) (y, logits *tensor.Tensor, ok bool) {
 	s := &m.steps
 	if s.why = s.plan.plan(m, b); s.why != nil {
 		s.why = fmt.Errorf("models: the step is not replayed: %w", s.why)
-		return nil, false
+		return nil, nil, false
 	}
+	s.plan.then(f)
 	if now := nn.Changes(); now != s.weights {
 		s.graphs.drop()
 		s.weights = now
@@ -75,14 +87,14 @@ func (m *LM) takeStep(b *batch) (logits *tensor.Tensor, ok bool) {
 	case all.first(string(s.plan.key)):
 		s.why = errFirst
 	default:
-		if g, s.why = m.capture(b); g != nil {
+		if g, s.why = m.capture(b, f); g != nil {
 			all.add(g, s.plan.pages > 0)
 		}
 	}
 	if g == nil {
-		logits = m.eagerStep(b)
+		y, logits = m.eagerStep(b, f)
 	} else {
-		logits = g.launch(s.plan.list)
+		y, logits = g.launch(s.plan.list)
 	}
 	for _, sequence := range b.list {
 		switch {
@@ -92,7 +104,7 @@ func (m *LM) takeStep(b *batch) (logits *tensor.Tensor, ok bool) {
 			sequence.Close()
 		}
 	}
-	return logits, true
+	return y, logits, true
 }
 
 // advance counts a token that a step has fed.
@@ -104,25 +116,30 @@ func (s *Sequence) advance() {
 }
 
 // eagerStep takes a step without a graph, by the same operations.
-func (m *LM) eagerStep(b *batch) *tensor.Tensor {
+func (m *LM) eagerStep(b *batch, f *follow) (y, logits *tensor.Tensor) {
 	list := m.steps.plan.list
 	numbers := tensor.From(m.Device, list, len(list))
 	if numbers.Err() != nil {
-		return numbers
+		return numbers, numbers
 	}
 	scope := tensor.OpenScope()
 	defer scope.Close() //nolint:errcheck // a device that cannot free reports itself at the next operation
-	return scope.Keep(m.stepLogits(b, m.steps.plan.on(scope.Own(numbers))))
+	y, logits = m.compute(b, m.steps.plan.on(scope.Own(numbers)), f)
+	return scope.Keep(y), scope.Keep(logits)
 }
 
-// stepLogits computes a step.
-func (m *LM) stepLogits(b *batch, s *step) *tensor.Tensor {
+// compute computes a step, and what follows.
+func (m *LM) compute(b *batch, s *step, f *follow) (y, logits *tensor.Tensor) {
 	b.step, b.ids = s, s.ids
-	return m.Net.logits(m.Net.hidden(b))
+	logits = m.Net.logits(m.Net.hidden(b))
+	if f == nil || logits.Err() != nil {
+		return logits, logits
+	}
+	return f.then(logits, s.then), logits
 }
 
 // capture makes a graph of a step.
-func (m *LM) capture(b *batch) (*stepGraph, error) {
+func (m *LM) capture(b *batch, f *follow) (*stepGraph, error) {
 	p := &m.steps.plan
 	if len(m.states) > 0 {
 		if _, err := b.onRows(); err != nil { // a copy, which is no part of the graph
@@ -140,8 +157,11 @@ func (m *LM) capture(b *batch) (*stepGraph, error) {
 	}
 	g.graph, err = m.Device.Capture(func() error {
 		scope := tensor.OpenScope()
-		g.logits = scope.Keep(m.stepLogits(b, p.on(numbers.In(scope))))
-		return errors.Join(g.logits.Err(), scope.Close())
+		y, logits := m.compute(b, p.on(numbers.In(scope)), f)
+		if g.logits = scope.Keep(logits); f != nil {
+			g.y = scope.Keep(y)
+		}
+		return errors.Join(y.Err(), scope.Close())
 	})
 	if err != nil {
 		return nil, fmt.Errorf("models: the step is not replayed: %w", err)
@@ -149,16 +169,22 @@ func (m *LM) capture(b *batch) (*stepGraph, error) {
 	return g, nil
 }
 
-// launch takes a step of other numbers. What it returns is a copy, which the next one leaves as it
-// is.
-func (g *stepGraph) launch(list []int32) *tensor.Tensor {
+// launch takes a step of other numbers. Scores that nothing follows are a copy, which the next one
+// leaves as it is.
+func (g *stepGraph) launch(list []int32) (y, logits *tensor.Tensor) {
 	if err := g.numbers.Slice(0, len(list)).CopyFromAsync(g.step.numbers.Device().Stream(), list); err != nil {
-		return tensor.Fail("models: step", err)
+		bad := tensor.Fail("models: step", err)
+		return bad, bad
 	}
 	if err := g.graph.Launch(); err != nil {
-		return tensor.Fail("models: step", err)
+		bad := tensor.Fail("models: step", err)
+		return bad, bad
 	}
-	return g.logits.Copy()
+	if g.y != nil {
+		return g.y, g.logits
+	}
+	y = g.logits.Copy()
+	return y, y
 }
 
 // of returns the graph of a key, nil if there is none.

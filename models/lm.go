@@ -124,10 +124,15 @@ func (m *LM) Step(list []*Sequence, ids [][]int32) *tensor.Tensor {
 		return tensor.Fail("models: step", err)
 	}
 	if len(b.all) == len(list) {
-		if logits, ok := m.takeStep(b); ok {
+		if logits, _, ok := m.takeStep(b, nil); ok {
 			return logits
 		}
 	}
+	return m.anyStep(b)
+}
+
+// anyStep feeds any numbers of ids.
+func (m *LM) anyStep(b *batch) *tensor.Tensor {
 	if err := b.upload(); err != nil {
 		return tensor.Fail("models: step", err)
 	}
@@ -136,6 +141,32 @@ func (m *LM) Step(list []*Sequence, ids [][]int32) *tensor.Tensor {
 		h = b.last(h)
 	}
 	return m.finish(b, m.Net.logits(h))
+}
+
+// Vocab is how many tokens have scores.
+func (m *LM) Vocab() int { return m.Config.VocabSize }
+
+// StepThen is [LM.Step] with what follows the scores as a part of the step, and so of its graph: y is
+// what then returns of the scores and of numbers, of type I32, on the device. What then does depends
+// on nothing but the key and how many numbers there are. Both results are changed by the next step.
+func (m *LM) StepThen(
+	list []*Sequence, ids [][]int32, key string, numbers []int32,
+	then func(logits, numbers *tensor.Tensor) *tensor.Tensor,
+) (y, logits *tensor.Tensor) {
+	b, err := m.checkBatch(list, ids)
+	if err != nil {
+		bad := tensor.Fail("models: step", err)
+		return bad, bad
+	}
+	if len(b.all) == len(list) {
+		if y, logits, ok := m.takeStep(b, &follow{key, numbers, then}); ok {
+			return y, logits
+		}
+	}
+	if logits = m.anyStep(b); logits.Err() != nil {
+		return logits, logits
+	}
+	return then(logits, tensor.From(m.Device, numbers, len(numbers))), logits
 }
 
 // StepAll is [LM.Step] of one sequence, with scores behind each of the ids: (ids, vocab).

@@ -179,7 +179,7 @@ func (p *published) load(o Options) (*LM, error) {
 
 // newLM returns a model without network.
 func newLM(c *Config, o Options) (m *LM, err error) {
-	m = &LM{Config: c, Device: o.Device, DType: o.DType, paged: o.Paged, steps: stepper{eager: o.Eager}}
+	m = &LM{Config: c, Device: o.Device, DType: o.DType, paged: o.Paged, steps: stepper{eager: o.Eager, why: errNone}}
 	if m.Device == nil {
 		if m.Device, err = tensor.Open("auto"); err != nil {
 			return nil, err

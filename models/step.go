@@ -20,6 +20,7 @@ type step struct {
 
 	all, window attention.Step // of layers without a window and with one
 	ropes       []attention.Rotation
+	then        *tensor.Tensor // numbers for what follows, or nil
 }
 
 // stepState is the state of a layer that can take a step.
@@ -49,6 +50,7 @@ type stepPlan struct {
 	pages          int // in the table for each sequence, 0 for memory in one piece
 	ropes          []attention.Rotation
 	list           []int32 // the numbers of a step
+	own            int     // how many of them are not for what follows
 	key            []byte  // which graph: its sizes, and all memory that changes with sequences
 }
 
@@ -171,6 +173,19 @@ func (p *stepPlan) number(b *batch) {
 	}
 }
 
+// then has what follows a step be a part of it. Its numbers begin at a multiple of 8 bytes.
+func (p *stepPlan) then(f *follow) {
+	if p.own = len(p.list); f == nil {
+		return
+	}
+	if p.own%2 > 0 {
+		p.list, p.own = append(p.list, 0), p.own+1
+	}
+	p.list = append(p.list, f.numbers...)
+	p.keyBy(len(f.numbers))
+	p.key = append(p.key, f.key...)
+}
+
 // on returns the step whose numbers are in a tensor.
 func (p *stepPlan) on(numbers *tensor.Tensor) *step {
 	at := 0
@@ -182,6 +197,9 @@ func (p *stepPlan) on(numbers *tensor.Tensor) *step {
 	s.all = attention.Step{Table: next(p.n * (placeNumbers + p.pages)), MaxKeys: p.tokens}
 	if p.window > 0 {
 		s.window = attention.Step{Table: next(p.n * placeNumbers), MaxKeys: p.window}
+	}
+	if n := len(p.list) - p.own; n > 0 {
+		s.then = numbers.Narrow(0, p.own, n)
 	}
 	return s
 }

@@ -1,10 +1,14 @@
 package generate
 
 import (
+	"errors"
+	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/gokiln/kiln/models/generate/kernels"
+	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -75,6 +79,9 @@ func newBatch(list []*Sampler, vocab int) *batch {
 		b.scales, b.keys = append(b.scales, scale), append(b.keys, key)
 		b.factors = append(b.factors, o.scale())
 	}
+	if b.changed > 0 { // few numbers, so that few graphs are captured
+		b.changed = max(16, 1<<bits.Len(uint(b.changed-1)))
+	}
 	for _, s := range list {
 		ids := s.adjusted()
 		for i := range b.changed {
@@ -91,15 +98,33 @@ func newBatch(list []*Sampler, vocab int) *batch {
 // maxExact is the number of ids that float32 represents, which they are copied as.
 const maxExact = 1 << 24
 
+// onDevice reports whether less than a row is copied, as numbers that float32 has.
+func (b *batch) onDevice() bool { return b.vocab <= maxExact && b.first+b.changed <= b.vocab/2 }
+
 // sampleDevice copies what the choices are likely to need, and rows where that was too little.
 func sampleDevice(logits *tensor.Tensor, list []*Sampler) ([]Choice, error) {
 	b := newBatch(list, logits.Size(1))
-	if b.vocab > maxExact || b.first+b.changed > b.vocab/2 {
+	if !b.onDevice() {
 		return sampleHost(logits, list)
 	}
-	if err := b.copy(logits); err != nil {
+	if err := b.copyOf(logits); err != nil {
 		return nil, err
 	}
+	return b.choose(logits)
+}
+
+// copyOf brings the parts of logits to the host.
+func (b *batch) copyOf(logits *tensor.Tensor) error {
+	scope := tensor.OpenScope()
+	defer scope.Close() //nolint:errcheck // a device that cannot free reports itself at the next operation
+	numbers := b.numbers()
+	on := scope.Own(tensor.From(logits.Device(), numbers, len(numbers)))
+	return b.copy(b.parts(logits.In(scope), on))
+}
+
+// choose chooses by what was copied, and copies rows of which that was too little.
+func (b *batch) choose(logits *tensor.Tensor) ([]Choice, error) {
+	list := b.list
 	out := make([]Choice, len(list))
 	for i, s := range list {
 		r := &deviceRow{b, i, b.copied[i*b.width:][:b.width]}
@@ -120,45 +145,76 @@ func sampleDevice(logits *tensor.Tensor, list []*Sampler) ([]Choice, error) {
 	return out, nil
 }
 
-// copy brings the parts of all rows to the host, in one piece.
-func (b *batch) copy(logits *tensor.Tensor) error {
-	scope := tensor.OpenScope()
-	defer scope.Close()
+// numbers are what the parts depend on beside the logits: keys of noise, its scales, factors of sums,
+// and ids of changed logits.
+func (b *batch) numbers() []int32 {
+	var list []int32
+	for _, key := range b.keys {
+		list = append(list, int32(key), int32(key>>32))
+	}
+	for _, all := range [][]float32{b.scales, b.factors} {
+		for _, x := range all {
+			list = append(list, int32(math.Float32bits(x)))
+		}
+	}
+	return append(list, b.ids...)
+}
+
+// key says what the parts are.
+func (b *batch) key() string {
+	return fmt.Sprint(len(b.list), b.first, b.best, b.changed, b.noise, b.sums, b.probs)
+}
+
+// parts returns what is copied, (rows, width) of F32, of logits on the device and of numbers, which
+// begin at a multiple of 8 bytes.
+func (b *batch) parts(logits, numbers *tensor.Tensor) *tensor.Tensor {
+	if err := errors.Join(logits.Err(), numbers.Err()); err != nil {
+		return tensor.Fail("sample", err)
+	}
 	dev, n := logits.Device(), len(b.list)
-	logits = logits.In(scope)
+	at := numbers.Layout().Offset()
+	next := func(dt tensor.DType, columns int) *tensor.Tensor {
+		words := dt.Size() / tensor.I32.Size()
+		l, err := layout.New(layout.Shape{n, columns}, []int{columns, 1}, at/words)
+		if err != nil {
+			return tensor.Fail("sample", err)
+		}
+		at += n * columns * words
+		return tensor.FromBuffer(dev, numbers.Buffer(), dt, l)
+	}
+	noise, scales, factors, changed := next(tensor.I64, 1), next(tensor.F32, 1), next(tensor.F32, 1), next(tensor.I32, b.changed)
 	keys := logits
 	if b.noise {
-		ids := scope.Own(tensor.Arange(dev, 0, uint32(b.vocab))).Unsqueeze(0)
-		scales := scope.Own(tensor.From(dev, b.scales, n, 1))
-		keys = tensor.Map4(kernels.Key, logits, ids, scales, scope.Own(tensor.From(dev, b.keys, n, 1)))
+		ids := tensor.Arange(dev, 0, uint32(b.vocab)).Unsqueeze(0)
+		keys = tensor.Map4(kernels.Key, logits, ids, scales, noise)
 	}
 	first := keys.ArgMaxKeep(1)
 	if b.first > 1 {
 		_, first = keys.TopK(b.first, 1, false)
 	}
 	parts := []*tensor.Tensor{first.Cast(tensor.F32), logits.Gather(first, 1)}
-	b.width = 2 * b.first
 	if b.changed > 0 {
-		ids := scope.Own(tensor.From(dev, b.ids, n, b.changed))
-		parts = append(parts, logits.Gather(ids, 1))
-		b.width += b.changed
+		parts = append(parts, logits.Gather(changed, 1))
 	}
 	if b.sums {
-		factors := scope.Own(tensor.From(dev, b.factors, n, 1))
 		parts = append(parts, logits.Mul(factors).LogSumExpKeep(1))
-		b.width++
 	}
 	if b.probs {
 		parts = append(parts, logits.LogSumExpKeep(1))
-		b.width++
 	}
 	if b.best > 0 {
 		z, ids := logits.TopK(b.best, 1, false)
 		parts = append(parts, ids.Cast(tensor.F32), z)
-		b.width += 2 * b.best
 	}
-	var err error
-	b.copied, err = tensor.ToSlice[float32](tensor.Cat(1, parts...))
+	return tensor.Cat(1, parts...)
+}
+
+// copy brings the parts of all rows to the host, in one piece.
+func (b *batch) copy(parts *tensor.Tensor) (err error) {
+	if parts.Err() == nil {
+		b.width = parts.Size(1)
+	}
+	b.copied, err = tensor.ToSlice[float32](parts)
 	return err
 }
 

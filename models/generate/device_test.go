@@ -93,7 +93,7 @@ func TestDeviceDecides(t *testing.T) {
 		s := newSampler(t, seeded(o, 9))
 		s.Prompt([]int32{1, 2, 3, 1, 2, 3, 1, 2})
 		b := newBatch([]*Sampler{s}, vocab)
-		require.NoError(t, b.copy(x))
+		require.NoError(t, b.copyOf(x))
 		_, ok, err := s.choose(&deviceRow{b, 0, b.copied})
 		require.NoError(t, err)
 		require.Equal(t, name != "typical", ok, name)
