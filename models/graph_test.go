@@ -223,3 +223,28 @@ func TestReplayedMemory(t *testing.T) {
 	require.ErrorContains(t, m.Replayed(), "captur")
 	require.Equal(t, 3, seen)
 }
+
+// BenchmarkStep is the time of the host and the allocations of a step, as a graph and without.
+func BenchmarkStep(b *testing.B) {
+	c, err := ParseConfig([]byte(`{"model_type": "llama", "vocab_size": 128, "hidden_size": 64,
+		"num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
+		"intermediate_size": 128, "max_position_embeddings": 4096}`))
+	require.NoError(b, err)
+	for name, eager := range map[string]bool{"graph": false, "eager": true} {
+		b.Run(name, func(b *testing.B) {
+			m, err := New(c, Options{Device: cpu(b), Eager: eager})
+			require.NoError(b, err)
+			list, ids := []*Sequence{m.NewSequence()}, [][]int32{{1}}
+			then := func(logits, _ *tensor.Tensor) *tensor.Tensor { return logits.ArgMax(-1) }
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if i%200 == 0 {
+					list[0].Close()
+				}
+				if y, _ := m.StepThen(list, ids, "largest", nil, then); y.Err() != nil {
+					b.Fatal(y.Err())
+				}
+			}
+		})
+	}
+}

@@ -11,6 +11,7 @@ import (
 // Buffer is a piece of device memory. Its content is undefined at first.
 type Buffer struct {
 	mem     *allocation
+	turn    uint32 // of the memory: see [recording.spare]
 	changes changes
 }
 
@@ -18,8 +19,10 @@ type Buffer struct {
 type allocation struct {
 	block
 	dev   *Device
-	own   []byte // memory of the host that is used as it is, nil of the device's
+	own   []byte     // memory of the host that is used as it is, nil of the device's
+	rec   *recording // in which it was allocated, or nil
 	freed atomic.Bool
+	turn  atomic.Uint32 // how often it was used again
 }
 
 // Alloc allocates memory in stream order: work of this stream submitted from
@@ -36,7 +39,10 @@ func (s *Stream) Alloc(size int) (*Buffer, error) {
 	if size < 0 {
 		return nil, d.invalid("allocate", fmt.Sprintf("%d bytes", size))
 	}
-	m := &allocation{dev: d, block: block{size: int64(size)}}
+	if m := s.rec.spare(int64(size)); m != nil {
+		return m.handle(), nil
+	}
+	m := &allocation{dev: d, rec: s.rec, block: block{size: int64(size)}}
 	m.owner = m
 	if size > 0 {
 		addr, err := d.allocate(s.drv, int64(size))
@@ -52,7 +58,12 @@ func (s *Stream) Alloc(size int) (*Buffer, error) {
 // buffer returns the Buffer of an allocation, of which there is one.
 func (m *allocation) buffer() *Buffer {
 	m.dev.buffers.Add(1)
-	b := &Buffer{mem: m}
+	return m.handle()
+}
+
+// handle returns a Buffer of an allocation that is counted.
+func (m *allocation) handle() *Buffer {
+	b := &Buffer{mem: m, turn: m.turn.Load()}
 	// A finalizer, as nothing that it holds leads back to the Buffer: a cleanup would make
 	// garbage for each.
 	goruntime.SetFinalizer(b, (*Buffer).collected)
@@ -76,7 +87,11 @@ func (m *allocation) drop() {
 // free frees the memory behind the work of a stream, or has the last graph do so
 // that holds it.
 func (m *allocation) free(s driver.Stream) error {
-	if m.freed.Swap(true) || !m.dev.blocks.free(&m.block) {
+	if m.freed.Swap(true) {
+		return nil
+	}
+	if !m.dev.blocks.free(&m.block) {
+		m.rec.putBack(m)
 		return nil
 	}
 	return m.releaseOn(s)
@@ -109,7 +124,7 @@ func (b *Buffer) Free() error { return b.FreeOn(b.mem.dev.def) }
 // done. The caller makes sure that no other stream uses it.
 func (b *Buffer) FreeOn(s *Stream) error {
 	b.keep()
-	if b.mem.freed.Load() || b.mem.dev.closed.Load() || b.mem.dev.hung.Load() {
+	if b.Freed() || b.mem.dev.closed.Load() || b.mem.dev.hung.Load() {
 		return nil
 	}
 	if s.dev != b.mem.dev {
@@ -130,7 +145,7 @@ func (b *Buffer) Addr() uint64 { return uint64(b.mem.addr) }
 func (b *Buffer) Device() *Device { return b.mem.dev }
 
 // Freed reports whether Free was called.
-func (b *Buffer) Freed() bool { return b.mem.freed.Load() }
+func (b *Buffer) Freed() bool { return b.mem.freed.Load() || b.turn != b.mem.turn.Load() }
 
 // usable reports why the buffer cannot be used, nil if it can.
 func (b *Buffer) usable() error {
@@ -138,7 +153,7 @@ func (b *Buffer) usable() error {
 	if err := d.usable(); err != nil {
 		return err
 	}
-	if b.mem.freed.Load() {
+	if b.Freed() {
 		return &driver.Error{Op: "use a buffer", Device: d.name, Kind: ErrFreed}
 	}
 	return nil

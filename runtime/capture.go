@@ -78,6 +78,9 @@ type recording struct {
 	lent    map[*block]lent     // what the operations use
 	outside map[*block]*outside // what other streams have written since the recording began
 
+	unused map[int64][]*allocation // that were freed, by their sizes: see [recording.spare]
+	forked bool
+
 	events map[driver.Event][]int // after which operations they were recorded
 	held   map[*block]struct{}
 	uses   []*Function
@@ -95,6 +98,7 @@ func (r *recording) stream(from *track) *Stream {
 	t := &track{rec: r}
 	if from != nil {
 		r.mu.Lock()
+		r.forked = true
 		t.last = slices.Clone(from.last)
 		r.mu.Unlock()
 	}
@@ -129,6 +133,14 @@ func (r *recording) abandon() {
 	if r.out != nil {
 		r.dev.retireOutput(r.out)
 	}
+	r.out = nil
+	r.forget()
+}
+
+// forget drops what the recording had, as memory that was allocated in it refers to it.
+func (r *recording) forget() {
+	r.ops, r.memory, r.sources, r.uses, r.events = nil, nil, nil, nil, nil
+	r.lent, r.outside, r.unused = nil, nil, nil
 }
 
 // use notes a kernel that is launched.
@@ -346,3 +358,43 @@ func (t *track) Sync() error {
 
 // Close has nothing to give back.
 func (t *track) Close() error { return nil }
+
+// spare returns memory of a size that was allocated in the recording and freed there, nil if there is
+// none: what uses it next comes behind what did, so that a graph has no more memory at a time than its
+// work without a graph. With streams side by side there is no such order. r may be nil.
+func (r *recording) spare(size int64) *allocation {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.unused[size]
+	if r.ended || r.forked || len(list) == 0 {
+		return nil
+	}
+	m := list[len(list)-1]
+	r.unused[size] = list[:len(list)-1]
+	r.dev.blocks.want(&m.block)
+	m.turn.Add(1)
+	m.freed.Store(false)
+	return m
+}
+
+// putBack takes memory that was freed while only the recording holds it. r may be nil.
+func (r *recording) putBack(m *allocation) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return
+	}
+	if _, held := r.held[&m.block]; !held {
+		return
+	}
+	if r.unused == nil {
+		r.unused = map[int64][]*allocation{}
+	}
+	r.unused[m.size] = append(r.unused[m.size], m)
+}

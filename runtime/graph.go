@@ -64,6 +64,7 @@ func (r *recording) graph() (*Graph, error) {
 	}
 	b.fails = b.out != nil || r.dev.ring.own && len(r.uses) > 0
 	b.held, r.held, r.out = r.held, nil, nil
+	r.forget()
 	g := &Graph{body: b}
 	g.cleanup = goruntime.AddCleanup(g, (*graphBody).drop, b)
 	return g, nil

@@ -728,3 +728,63 @@ func TestGraphFault(t *testing.T) {
 	})
 	require.ErrorIs(t, g.Launch(r.DefaultStream()), ErrLaunch, "a blocking launch waits")
 }
+
+// Memory that is freed in a capture is used again there, unless streams stand side by side; what is
+// freed stays so, though its memory is another buffer's.
+func TestGraphMemory(t *testing.T) {
+	onEach(t, func(t *testing.T, r *rig) {
+		fn := r.function(t, "saxpy")
+		const n = 500
+		x, out := upload(t, r, ramp(n, 1)...), upload(t, r, make([]float32, n)...)
+		before := r.Stats()
+		addrs := map[uint64]bool{}
+		var kept, other Slice[float32]
+		g := capture(t, r, func(s *Stream) {
+			var last Slice[float32]
+			for range 5 {
+				y, err := AllocOn[float32](s, n)
+				require.NoError(t, err)
+				addrs[y.Addr()] = true
+				require.NoError(t, CopyAsync(s, y, x))
+				saxpy(t, s, fn, 2, y, x)
+				require.NoError(t, CopyAsync(s, out, y))
+				require.NoError(t, y.FreeOn(s))
+				last = y
+			}
+			small, err := AllocOn[float32](s, n/2)
+			require.NoError(t, err)
+			require.NotContains(t, addrs, small.Addr())
+			kept, err = AllocOn[float32](s, n)
+			require.NoError(t, err)
+			require.True(t, last.Buffer().Freed())
+			require.False(t, kept.Buffer().Freed())
+			require.NoError(t, last.FreeOn(s)) // does nothing
+			require.Error(t, CopyAsync(s, last, x))
+			saxpy(t, s, fn, 1, out, out)
+			require.NoError(t, CopyAsync(s, kept, out))
+			require.False(t, kept.Buffer().Freed())
+
+			own, err := AllocOn[float32](s, n)
+			require.NoError(t, err)
+			require.NoError(t, CopyAsync(s, own, x))
+			fork, err := s.Fork()
+			require.NoError(t, err)
+			require.NoError(t, own.FreeOn(s))
+			other, err = AllocOn[float32](fork, n)
+			require.NoError(t, err)
+			require.NotEqual(t, own.Addr(), other.Addr())
+		})
+		require.Len(t, addrs, 1)
+		require.NoError(t, g.Launch(r.DefaultStream()))
+		want := make([]float32, n)
+		for i := range want {
+			want[i] = 6 * float32(i)
+		}
+		require.Equal(t, want, download(t, kept))
+		require.NoError(t, g.Close())
+		require.NoError(t, kept.FreeOn(r.DefaultStream()))
+		require.NoError(t, other.FreeOn(r.DefaultStream()))
+		require.NoError(t, r.Sync())
+		require.LessOrEqual(t, r.Stats().Buffers, before.Buffers+1) // that of half the size
+	})
+}

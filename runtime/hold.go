@@ -110,6 +110,13 @@ func (l *blockList) free(b *block) bool {
 	return true
 }
 
+// want undoes that a block which a graph holds is to be freed.
+func (l *blockList) want(b *block) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b.wanted = false
+}
+
 // hold has a graph, which holds some blocks, hold the one that an address is in, which it
 // returns, nil if there is none.
 func (l *blockList) hold(a driver.Addr, host bool, held map[*block]struct{}) *block {

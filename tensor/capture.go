@@ -102,7 +102,7 @@ func (g *Graph) Launch() error {
 	var by any = change{op, position()}
 	left := g.written[:0]
 	for _, w := range g.written {
-		if b := w.Value(); b != nil {
+		if b := w.Value(); b != nil && !b.Freed() {
 			b.NoteChange(by)
 			left = append(left, w)
 		}

@@ -70,9 +70,11 @@ func Measure(m *models.LM, w Work) (r Rates, err error) {
 // the host was busy with it.
 func step(m *models.LM, list []*models.Sequence, ids [][]int32) (took, host time.Duration, err error) {
 	begin := time.Now()
-	next := m.Step(list, ids).ArgMax(-1)
+	next, _ := m.StepThen(list, ids, "likeliest", nil, func(logits, _ *tensor.Tensor) *tensor.Tensor {
+		return logits.ArgMax(-1).Cast(tensor.I64)
+	})
 	host = time.Since(begin)
-	chosen, err := tensor.ToSlice[int64](next.Cast(tensor.I64))
+	chosen, err := tensor.ToSlice[int64](next)
 	if err == nil && len(ids[0]) == 1 {
 		for i, id := range chosen {
 			ids[i][0] = int32(id)
