@@ -65,7 +65,9 @@ func TestStepThen(t *testing.T) {
 	m, err := Open(all["llama"].folder(t), Options{Device: cpu(t)})
 	require.NoError(t, err)
 	s := m.NewSequence()
-	then := func(logits, numbers *tensor.Tensor) *tensor.Tensor { return numbers.Cast(tensor.F32).Add(logits.GetOn(1, 0)) }
+	then := func(logits, numbers *tensor.Tensor) *tensor.Tensor {
+		return numbers.Cast(tensor.F32).Add(logits.GetOn(1, 0))
+	}
 	for i := range int32(6) {
 		y, logits := m.StepThen([]*Sequence{s}, [][]int32{{i}}, "sum", []int32{10 * i, 20 * i}, then)
 		first := floats(t, logits)[0]

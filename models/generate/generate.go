@@ -196,11 +196,11 @@ func (r *Run[S]) run(yield func(Token) bool) error {
 		if err != nil {
 			return err
 		}
-		rows, err := r.feed(draft)
+		rows, chosen, err := r.feed(draft)
 		if err != nil {
 			return err
 		}
-		done, err := r.choose(rows, draft, yield)
+		done, err := r.choose(rows, chosen, draft, yield)
 		if done || err != nil {
 			return err
 		}
@@ -235,7 +235,7 @@ func (s *Session[S]) rewind(n int) error {
 
 // feed gives the model all that it has not seen, and the draft. It returns logits behind the last
 // token and behind each of the draft.
-func (r *Run[S]) feed(draft []int32) (*tensor.Tensor, error) {
+func (r *Run[S]) feed(draft []int32) (rows *tensor.Tensor, chosen []Choice, err error) {
 	chunk := r.s.g.chunk()
 	for {
 		part := r.ids[len(r.s.ids):]
@@ -243,21 +243,29 @@ func (r *Run[S]) feed(draft []int32) (*tensor.Tensor, error) {
 			break
 		}
 		if _, err := r.s.step(part[:chunk], false); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if err := r.ctx.Err(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	part := append([]int32(nil), r.ids[len(r.s.ids):]...)
 	if len(draft) == 0 {
-		return r.s.step(part, false)
+		return r.s.next(part, r.sampler)
 	}
-	rows, err := r.s.step(append(part, draft...), true)
-	if err != nil {
-		return nil, err
+	if rows, err = r.s.step(append(part, draft...), true); err != nil {
+		return nil, nil, err
 	}
-	return rows.Narrow(0, len(part)-1, 1+len(draft)), nil
+	return rows.Narrow(0, len(part)-1, 1+len(draft)), nil, nil
+}
+
+// next feeds ids and chooses the token behind them, as a part of the step where the model can.
+func (s *Session[S]) next(ids []int32, by *Sampler) (rows *tensor.Tensor, chosen []Choice, err error) {
+	chosen, rows, err = stepAndSample(s.g.Model, []S{s.seq}, [][]int32{ids}, []*Sampler{by})
+	if err := s.fed(ids, rows); err != nil {
+		return nil, nil, err
+	}
+	return rows, chosen, err
 }
 
 // step feeds ids. After an error the state of the sequence is undefined, so a new one replaces it.
@@ -268,20 +276,27 @@ func (s *Session[S]) step(ids []int32, all bool) (*tensor.Tensor, error) {
 	} else {
 		logits = s.g.Model.Step([]S{s.seq}, [][]int32{ids})
 	}
+	return logits, s.fed(ids, logits)
+}
+
+// fed notes ids that were fed, unless the logits have an error.
+func (s *Session[S]) fed(ids []int32, logits *tensor.Tensor) error {
 	if err := logits.Err(); err != nil {
 		s.seq.Close()
 		s.seq, s.ids = s.g.Model.NewSequence(), nil
-		return nil, err
+		return err
 	}
 	s.before = len(s.ids)
 	s.ids = append(s.ids, ids...)
-	return logits, nil
+	return nil
 }
 
-// choose takes tokens as long as the draft agrees with them. done says that the generation ended.
-func (r *Run[S]) choose(rows *tensor.Tensor, draft []int32, yield func(Token) bool) (done bool, err error) {
-	var all []Choice
-	if r.sampler.plain() {
+// choose takes tokens as long as the draft agrees with them, those that are chosen first. done says
+// that the generation ended.
+func (r *Run[S]) choose(
+	rows *tensor.Tensor, all []Choice, draft []int32, yield func(Token) bool,
+) (done bool, err error) {
+	if all == nil && r.sampler.plain() {
 		list := make([]*Sampler, 1+len(draft))
 		for i := range list {
 			list[i] = r.sampler.ahead(i)

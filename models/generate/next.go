@@ -1,10 +1,6 @@
 package generate
 
-import (
-	"fmt"
-
-	"github.com/gokiln/kiln/tensor"
-)
+import "github.com/gokiln/kiln/tensor"
 
 // Stepper is a [Model] whose steps have what follows the logits as a part of them, as a graph has:
 // StepThen is Step, and y is what then returns of the logits and of numbers on the device. What then
@@ -20,19 +16,29 @@ type Stepper[S Sequence] interface {
 // accept it: Step of a [Model] and [Sample]. What a [Stepper] needs for the choice is a part of its
 // step, and only that comes to the host.
 func Next[S Sequence](m Model[S], list []S, ids [][]int32, samplers []*Sampler) ([]Choice, error) {
+	all, _, err := stepAndSample(m, list, ids, samplers)
+	return all, err
+}
+
+// stepAndSample is Next, with the logits, which the next step may change. They have the error of a
+// step that failed.
+func stepAndSample[S Sequence](
+	m Model[S], list []S, ids [][]int32, samplers []*Sampler,
+) (all []Choice, logits *tensor.Tensor, err error) {
 	s, ok := m.(Stepper[S])
 	if ok && len(list) == len(samplers) && len(list) > 0 {
 		if b := newBatch(samplers, s.Vocab()); b.onDevice() {
 			y, logits := s.StepThen(list, ids, b.key(), b.numbers(), b.parts)
 			if err := b.copy(y); err != nil {
-				return nil, err
+				return nil, logits, err
 			}
-			return b.choose(logits)
+			all, err = b.choose(logits)
+			return all, logits, err
 		}
 	}
-	logits := m.Step(list, ids)
-	if err := logits.Err(); err != nil {
-		return nil, fmt.Errorf("step: %w", err)
+	if logits = m.Step(list, ids); logits.Err() != nil {
+		return nil, logits, logits.Err()
 	}
-	return Sample(logits, samplers)
+	all, err = Sample(logits, samplers)
+	return all, logits, err
 }

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"iter"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,4 +56,41 @@ func TestNext(t *testing.T) {
 	m := &following{&toy{dev: dev, vocab: 5000, fails: 1}, map[string]int{}}
 	_, err := Next[*toySequence](m, []*toySequence{m.NewSequence()}, [][]int32{{1}}, []*Sampler{newSampler(t, Sampling{})})
 	require.Error(t, err)
+}
+
+// Generations and batches of them have choices as parts of steps.
+func TestFollowing(t *testing.T) {
+	dev := openDevice(t)
+	o := Options{Sampling: seeded(Sampling{Temperature: 0.8, TopK: 20}, 4), MaxTokens: 12}
+	var want []int32
+	for name, m := range map[string]Model[*toySequence]{
+		"plain":     &toy{dev: dev, vocab: 5000, seed: 3},
+		"following": &following{&toy{dev: dev, vocab: 5000, seed: 3}, map[string]int{}},
+	} {
+		g := &Generator[*toySequence]{Model: m}
+		run, err := g.NewSession().Generate(t.Context(), []int32{1, 2, 3}, o)
+		require.NoError(t, err)
+		b := NewBatch(g, BatchOptions{})
+		stream, err := b.Start(t.Context(), []int32{1, 2, 3}, o)
+		require.NoError(t, err)
+		for kind, tokens := range map[string]iter.Seq2[Token, error]{"run": run.Tokens(), "batch": stream.Tokens()} {
+			var got []int32
+			for tok, err := range tokens {
+				require.NoError(t, err)
+				got = append(got, tok.ID)
+			}
+			if require.Len(t, got, o.MaxTokens); want == nil {
+				want = got
+			}
+			require.Equal(t, want, got, "%s, %s", name, kind)
+		}
+		require.NoError(t, b.Close(t.Context()))
+		if f, ok := m.(*following); ok {
+			n := 0
+			for _, times := range f.keys {
+				n += times
+			}
+			require.Equal(t, f.steps, n)
+		}
+	}
 }
