@@ -12,8 +12,9 @@ import (
 // errEager is the reason of [Options.Eager].
 var errEager = errors.New("graphs are off by Options.Eager")
 
-// Most graphs that are kept of steps: of sequences in pages, of all of which a model has those of each
-// number of sequences, and of sequences with memory of their own, which keep their graphs themselves.
+// Most graphs that are kept of steps: of sequences in pages, of all of which a model has those of
+// each number of sequences, and of sequences with memory of their own, which keep their graphs
+// themselves.
 const (
 	mostPaged = 64
 	mostOwn   = 4

@@ -146,9 +146,10 @@ func (m *LM) anyStep(b *batch) *tensor.Tensor {
 // Vocab is how many tokens have scores.
 func (m *LM) Vocab() int { return m.Config.VocabSize }
 
-// StepThen is [LM.Step] with what follows the scores as a part of the step, and so of its graph: y is
-// what then returns of the scores and of numbers, of type I32, on the device. What then does depends
-// on nothing but the key and how many numbers there are. Both results are changed by the next step.
+// StepThen is [LM.Step] with what follows the scores as a part of the step, and so of its graph: y
+// is what then returns of the scores and of numbers, of type I32, on the device. What then does
+// depends on nothing but the key and how many numbers there are. Both results are changed by the
+// next step.
 func (m *LM) StepThen(
 	list []*Sequence, ids [][]int32, key string, numbers []int32,
 	then func(logits, numbers *tensor.Tensor) *tensor.Tensor,

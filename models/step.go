@@ -35,8 +35,8 @@ type stepState interface {
 
 // stepNetwork is a network that can take a step.
 type stepNetwork interface {
-	// stepRopes returns the tables of rotary embeddings for tokens behind the last of all sequences,
-	// none of which has more than so many then.
+	// stepRopes returns the tables of rotary embeddings for tokens behind the last of all
+	// sequences, none of which has more than so many then.
 	stepRopes(b *batch, tokens int) ([]attention.Rotation, error)
 }
 
@@ -141,8 +141,8 @@ func (p *stepPlan) use(s *Sequence, first bool) error {
 // keyBy takes a number into the key.
 func (p *stepPlan) keyBy(n int) { p.key = binary.LittleEndian.AppendUint64(p.key, uint64(n)) }
 
-// keyOf takes the address of a tensor into the key. A graph holds what it uses, so that nothing else
-// gets the address as long as there is the graph.
+// keyOf takes the address of a tensor into the key. A graph holds what it uses, so that nothing
+// else gets the address as long as there is the graph.
 func (p *stepPlan) keyOf(t *tensor.Tensor) {
 	p.key = binary.LittleEndian.AppendUint64(p.key, t.Buffer().Addr())
 }

@@ -351,19 +351,7 @@ func (b *Batch[S]) step() {
 	for i, m := range members {
 		list[i] = m.seq
 	}
-	samplers := make([]*Sampler, ready)
-	for i, m := range members[:ready] {
-		samplers[i] = m.sampler
-	}
-	var logits *tensor.Tensor
-	var all []Choice
-	var err error
-	if ready == len(members) {
-		all, logits, err = stepAndSample(b.g.Model, list, ids, samplers)
-	} else if logits = b.g.Model.Step(list, ids); logits.Err() == nil && ready > 0 {
-		logits = logits.Narrow(0, 0, ready)
-		all, err = Sample(logits, samplers)
-	}
+	logits := b.g.Model.Step(list, ids)
 	if err := logits.Err(); err != nil {
 		b.failed(err)
 		return
@@ -371,7 +359,10 @@ func (b *Batch[S]) step() {
 	for i, m := range members {
 		m.fed += len(ids[i])
 	}
-	done := b.take(all, err, logits, members[:ready])
+	done := 0
+	if ready > 0 {
+		done = b.choose(logits.Narrow(0, 0, ready), members[:ready])
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.stats.Steps++
@@ -405,16 +396,20 @@ func (b *Batch[S]) plan() (list []*member[S], ids [][]int32, ready int) {
 	return list, ids, ready
 }
 
-// take gives each generation the token that was chosen, or if choosing failed one of its logits, and
-// returns how many did get one.
-func (b *Batch[S]) take(all []Choice, err error, logits *tensor.Tensor, list []*member[S]) (done int) {
+// choose gives each generation a token, and returns how many did get one.
+func (b *Batch[S]) choose(logits *tensor.Tensor, list []*member[S]) (done int) {
+	samplers := make([]*Sampler, len(list))
+	for i, m := range list {
+		samplers[i] = m.sampler
+	}
+	all, err := Sample(logits, samplers)
 	ended := map[*member[S]]bool{}
 	for i, m := range list {
 		one, its := all, err
 		if err == nil {
 			one = all[i : i+1]
 		} else { // of one of them, which the others do not suffer from
-			one, its = Sample(logits.Narrow(0, i, 1), []*Sampler{m.sampler})
+			one, its = Sample(logits.Narrow(0, i, 1), samplers[i:i+1])
 		}
 		var tok Token
 		var over bool

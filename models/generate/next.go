@@ -3,8 +3,9 @@ package generate
 import "github.com/gokiln/kiln/tensor"
 
 // Stepper is a [Model] whose steps have what follows the logits as a part of them, as a graph has:
-// StepThen is Step, and y is what then returns of the logits and of numbers on the device. What then
-// does depends on the key and on how many numbers there are. The next step may change both results.
+// StepThen is Step, and y is what then returns of the logits and of numbers on the device. What
+// then does depends on the key and on how many numbers there are. The next step may change both
+// results.
 type Stepper[S Sequence] interface {
 	Model[S]
 	Vocab() int // how many logits there are

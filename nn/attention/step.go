@@ -25,8 +25,8 @@ type Step struct {
 	// MaxKeys is how many tokens a sequence may have at most, the new one included. By it work is
 	// divided among blocks: results of the same MaxKeys have the same bits.
 	MaxKeys int
-	// Keys rotates keys before they are stored, by tables in float32, or float64 for that type, with a
-	// row for each sequence. It is nil for keys that are as they shall be.
+	// Keys rotates keys before they are stored, by tables in float32, or float64 for that type,
+	// with a row for each sequence. It is nil for keys that are as they shall be.
 	Keys *Rotation
 }
 

@@ -23,7 +23,8 @@ const decodeThreads = 128
 
 // Decode is [Forward] of a problem with a Table and one query of each head, on every device and of
 // every type of floating-point numbers. Nothing of it is of the host, so that a graph can hold it:
-// its blocks are as many as MaxKeys keys take, and those behind the keys that there are end at once.
+// its blocks are as many as MaxKeys keys take, and those behind the keys that there are end at
+// once.
 func Decode(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 	q := p.Q.Layout.Shape()
 	if p.Table.DType == 0 || len(q) != 5 || q[3] != 1 || p.ScoreFunc != nil || p.MaskFunc != nil {
@@ -81,8 +82,8 @@ func decodeSplits(info *runtime.Info, blocks, keys int) int {
 
 // New is the keys and values of one new token of each of some batches, (batches, heads, size), and
 // the caches that they are stored in: (batches, heads, tokens, size), or with PageTokens (pages,
-// heads, PageTokens, size). Cos and Sin, (batches, pairs) of the type that keys are computed in, rotate these,
-// or have no type.
+// heads, PageTokens, size). Cos and Sin, (batches, pairs) of the type that keys are computed in,
+// rotate these, or have no type.
 type New struct {
 	K, V, ToK, ToV, Cos, Sin ops.View
 	Interleaved              bool // pairs are neighbours
@@ -91,8 +92,8 @@ type New struct {
 }
 
 // Append stores new tokens where a table says, see [Problem]: by one launch, which reads the table
-// when it runs. Operands that do not go together are errors of the kinds ErrDType of package ops and
-// ErrShape and ErrRank of package layout. What is in the table is not checked.
+// when it runs. Operands that do not go together are errors of the kinds ErrDType of package ops
+// and ErrShape and ErrRank of package layout. What is in the table is not checked.
 func Append(s *runtime.Stream, n *New) error {
 	if err := n.check(); err != nil {
 		return fmt.Errorf("attention append: %w", err)

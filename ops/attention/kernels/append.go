@@ -16,9 +16,9 @@ type Appended struct {
 	Interleaved dsl.ConstBool // a pair is neighbours, and not Pairs apart
 }
 
-// Append stores the keys and values of one new token of each batch in a cache, at the token that the
-// table has as the batch's query: see [Problem]. Keys are rotated as by RoPE (Su et al., "RoFormer",
-// 2021) by tables with a row for each batch. A block has a head of a batch.
+// Append stores the keys and values of one new token of each batch in a cache, at the token that
+// the table has as the batch's query: see [Problem]. Keys are rotated as by RoPE (Su et al.,
+// "RoFormer", 2021) by tables with a row for each batch. A block has a head of a batch.
 //
 //kiln:kernel
 //kiln:const a.Page=0,16 a.Rotated=true a.Interleaved=false,true

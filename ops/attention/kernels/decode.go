@@ -110,8 +110,8 @@ func (p *Problem) line(s *Strides, table []int32, b *place, key int, page dsl.Co
 	return b.batch*s.Batch + b.head*s.Head + (b.key+key)*s.Key
 }
 
-// scored is a product of a query and a key at a distance as the score that it is, lowest of one that
-// the query does not attend to.
+// scored is a product of a query and a key at a distance as the score that it is, lowest of one
+// that the query does not attend to.
 func scored[C dsl.Real](s, scale, limit, slope, lowest C, far int, p *Problem, f *Features) C {
 	s *= scale
 	if f.Capped {
