@@ -95,8 +95,12 @@ func (s *Sequences) delta(op string, state, x, v *tensor.Tensor) (kernels.Delta,
 		return w, operand.Fail(op, tensor.ErrRank, "states, want (states, heads, value, key)")
 	}
 	w.Heads, w.Value, w.Key = state.Size(1), state.Size(2), state.Size(3)
-	w.Rows = dsl.ConstInt((w.Key + kernels.DeltaLanes - 1) / kernels.DeltaLanes)
-	w.Whole = w.Key%kernels.DeltaLanes == 0
+	lanes := 8
+	if info := ops.DeviceInfo(x.Device().Runtime()); ops.TraitsOf(&info).WarpBlocks {
+		lanes = info.WarpSize // which then load vectors
+	}
+	w.Lanes, w.Rows = dsl.ConstInt(lanes), dsl.ConstInt((w.Key+lanes-1)/lanes)
+	w.Whole = w.Key%lanes == 0
 	switch {
 	case w.Heads < 1 || w.Value < 1 || w.Key < 1 || w.Key > maxKey:
 		return w, operand.Fail(op, tensor.ErrShape,
@@ -109,10 +113,13 @@ func (s *Sequences) delta(op string, state, x, v *tensor.Tensor) (kernels.Delta,
 	return w, s.checkState(op, state, x, w.Heads, w.Value, w.Key)
 }
 
-// deltaGrid has eight threads for each column of each head of each sequence.
+// deltaGrid has some threads for each column of each head of each sequence.
 func (s *Sequences) deltaGrid(d *tensor.Device, w *kernels.Delta) runtime.Grid {
-	g := s.grid(d, w.Value*kernels.DeltaLanes, 1)
+	g := s.grid(d, w.Value*int(w.Lanes), 1)
 	g.Blocks.Y, g.Blocks.Z = w.Heads, s.count
+	if info := ops.DeviceInfo(d.Runtime()); ops.TraitsOf(&info).SerialParts {
+		g.Blocks.X = min(g.Blocks.X, (4*info.Units+w.Heads*s.count-1)/(w.Heads*s.count))
+	}
 	return g
 }
 
