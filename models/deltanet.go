@@ -63,12 +63,11 @@ func (d *DeltaNet) forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor {
 	if err != nil {
 		return tensor.Fail("linear attention", err)
 	}
-	wide := func(t *tensor.Tensor) *tensor.Tensor { return t.Cast(tensor.F32) }
 	qkv := d.Conv.forward(d.QKV.Forward(x), on, recurrent.SiLU)
 	keys, tokens := d.keyHeads*d.key, x.Size(0)
 	q, k, v := qkv.Narrow(1, 0, keys), qkv.Narrow(1, keys, keys), qkv.Narrow(1, 2*keys, d.heads*d.value)
-	gate := wide(d.A.Forward(x)).Add(wide(d.Bias.Tensor())).Softplus().Mul(wide(d.Rate.Tensor()))
-	beta := wide(d.B.Forward(x).Sigmoid())
+	a, store := d.A.Forward(x), d.B.Forward(x)
+	gate, beta := recurrent.DeltaGates(a, store, d.Bias.Tensor(), d.Rate.Tensor())
 	o := recurrent.DeltaOptions{Normalise: true, Tiled: d.tiled}
 	y := recurrent.GatedDelta(q, k, v, gate, beta, d.state.t, on, o)
 	if y.Err() != nil {

@@ -174,3 +174,48 @@ func GeneralDelta(
 	g := on.deltaGrid(q.Device(), &w)
 	return tensor.LaunchInto(out, kernel, g, state, q, k, v, decay, removed, rate, on.table, w)
 }
+
+var deltaGates = ops.NewGeneric("gates of the delta rule", kernels.DeltaGates[ops.T])
+
+// DeltaGates returns the gates and the rates of a [GatedDelta] as Qwen3-Next has them, in F32: what
+// heads forget, rate·softplus(a + bias), and how much they store, σ(b). a and b are (tokens, heads),
+// bias and rate are (heads). An operand that wants a gradient is an error of kind ErrNoGradient.
+func DeltaGates(a, b, bias, rate *tensor.Tensor) (gate, beta *tensor.Tensor) {
+	const op = "gates of the delta rule"
+	fail := func(bad *tensor.Tensor) (gate, beta *tensor.Tensor) { return bad, bad }
+	if bad := operand.Floats(op, a, b, bias, rate); bad != nil {
+		return fail(bad)
+	}
+	if a.Rank() != 2 || !b.Shape().Equal(a.Shape()) {
+		return fail(operand.Fail(op, tensor.ErrShape, "%v and %v, want (tokens, heads) twice",
+			a.Shape(), b.Shape()))
+	}
+	heads := tensor.Shape{a.Size(1)}
+	switch {
+	case a.DType().Compute() != tensor.F32:
+		return fail(operand.Fail(op, tensor.ErrDType, "operands of %s: gates are f32", a.DType()))
+	case !bias.Shape().Equal(heads) || !rate.Shape().Equal(heads):
+		return fail(operand.Fail(op, tensor.ErrShape, "biases %v and rates %v, want %v",
+			bias.Shape(), rate.Shape(), heads))
+	case a.RequiresGrad() || b.RequiresGrad() || bias.RequiresGrad() || rate.RequiresGrad():
+		return fail(operand.Fail(op, tensor.ErrNoGradient, "an operand wants a gradient: Detach it"))
+	}
+	w := kernels.Gates{Count: a.Count(), Heads: a.Size(1)}
+	gate = tensor.Empty(a.Device(), tensor.F32, a.Shape()...)
+	beta = tensor.Empty(a.Device(), tensor.F32, a.Shape()...)
+	if w.Count == 0 {
+		return gate, beta
+	}
+	a, w.A = dense(a)
+	b, w.B = dense(b)
+	k, err := deltaGates.Of(ops.TypeArgs{T: a.DType()})
+	if err != nil {
+		return fail(tensor.Fail(op, err))
+	}
+	g := runtime.Cover(w.Count, 128)
+	err = tensor.Launch(k, g, gate, beta, a, b, bias.Contiguous(), rate.Contiguous(), w)
+	if err != nil {
+		return fail(tensor.Fail(op, err))
+	}
+	return gate, beta
+}

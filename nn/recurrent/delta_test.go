@@ -215,6 +215,32 @@ func testGeneralDelta(t *testing.T, d *tensor.Device, steps [][]int, dt tensor.D
 	}
 }
 
+func TestDeltaGates(t *testing.T) {
+	d := cpu(t)
+	r := rand.New(rand.NewPCG(9, 10))
+	for _, dt := range []tensor.DType{tensor.F32, tensor.BF16, tensor.F16} {
+		const tokens, heads = 5, 7
+		scaled := random(r, tokens*heads)
+		for i := range scaled {
+			scaled[i] *= 30
+		}
+		a, af := of(t, d, dt, scaled, tokens, heads)
+		b, bf := of(t, d, dt, random(r, tokens*heads), tokens, heads)
+		bias, biases := of(t, d, dt, random(r, heads), heads)
+		rate, rates := of(t, d, dt, random(r, heads), heads)
+		var gates, betas []float64
+		for i, x := range af {
+			gates = append(gates, rates[i%heads]*math.Log1p(math.Exp(x+biases[i%heads])))
+			betas = append(betas, 1/(1+math.Exp(-bf[i])))
+		}
+		gate, beta := recurrent.DeltaGates(a, b, bias, rate)
+		require.NoError(t, gate.Err())
+		require.Equal(t, tensor.F32, gate.DType())
+		require.InDeltaSlice(t, gates, floats(t, gate), 1e-5)
+		require.InDeltaSlice(t, betas, floats(t, beta), 1e-6)
+	}
+}
+
 // Operands that do not fit are errors that say which.
 func TestDeltaMistakes(t *testing.T) {
 	d := cpu(t)
@@ -233,7 +259,11 @@ func TestDeltaMistakes(t *testing.T) {
 	general := func(q, k, v, decay, removed, rate, state *tensor.Tensor) *tensor.Tensor {
 		return recurrent.GeneralDelta(q, k, v, decay, removed, rate, state, on)
 	}
-	x := zeros(2, 32)
+	gates := func(a, b, perHead *tensor.Tensor) *tensor.Tensor {
+		gate, _ := recurrent.DeltaGates(a, b, perHead, perHead)
+		return gate
+	}
+	x, one := zeros(2, 32), zeros(4)
 	require.NoError(t, general(x, x, v, x, x, x, state).Err())
 	require.NoError(t, delta(q, q, v, g, g, state).Err())
 	require.NoError(t, lru(q, q, q, zeros(16), zeros(2, 16)).Err())
@@ -241,26 +271,30 @@ func TestDeltaMistakes(t *testing.T) {
 		y  *tensor.Tensor
 		is error
 	}{
-		"keys [2, 8] for queries [2, 16]": {delta(q, zeros(2, 8), v, g, g, state), tensor.ErrShape},
-		"gates [2, 3] and rates [2, 4]":   {delta(q, q, v, zeros(2, 3), g, state), tensor.ErrShape},
-		"rates [1, 4], want [2, 4]":       {delta(q, q, v, g, zeros(1, 4), state), tensor.ErrShape},
-		"gates of bf16 and rates of f32":  {delta(q, q, v, half(g), g, state), tensor.ErrDType},
-		"values [2, 16], want (2, 12)":    {delta(q, q, q, g, g, state), tensor.ErrShape},
-		"for 4 heads with keys of 8":      {delta(zeros(2, 24), zeros(2, 24), v, g, g, state), tensor.ErrShape},
-		"256 features of a key at most":   {delta(q, q, v, g, g, zeros(2, 4, 3, 257)), tensor.ErrShape},
-		"want (states, heads, value, key": {delta(q, q, v, g, g, zeros(2, 4, 3)), tensor.ErrRank},
-		"2 of them or more":               {delta(q, q, v, g, g, zeros(1, 4, 3, 8)), tensor.ErrShape},
-		"states of bf16":                  {delta(q, q, v, g, g, half(state)), tensor.ErrDTypeMismatch},
-		"operands of f64":                 {delta(wide(q), wide(q), wide(v), g, g, state), tensor.ErrDType},
-		"f32 and [2, 16] of bf16":         {delta(q, half(q), v, g, g, state), tensor.ErrDTypeMismatch},
-		"gates [2, 16] and [2, 12] for":   {lru(q, q, v, zeros(16), zeros(2, 16)), tensor.ErrShape},
-		"lambda of [8], want (16)":        {lru(q, q, q, zeros(8), zeros(2, 16)), tensor.ErrShape},
-		"want rows [16]":                  {lru(q, q, q, zeros(16), zeros(2, 8)), tensor.ErrShape},
-		"queries [2, 16], want [2, 32]":   {general(q, x, v, x, x, x, state), tensor.ErrShape},
-		"removed keys [2, 16], want":      {general(x, x, v, x, q, x, state), tensor.ErrShape},
-		"decays of bf16, want f32":        {general(x, x, v, half(x), x, x, state), tensor.ErrDType},
-		"f32 and [2, 32] of bf16":         {general(x, x, v, x, x, half(x), state), tensor.ErrDTypeMismatch},
-		"gradient":                        {delta(tensor.NewVar(q).Tensor(), q, v, g, g, state), tensor.ErrNoGradient},
+		"keys [2, 8] for queries [2, 16]":    {delta(q, zeros(2, 8), v, g, g, state), tensor.ErrShape},
+		"gates [2, 3] and rates [2, 4]":      {delta(q, q, v, zeros(2, 3), g, state), tensor.ErrShape},
+		"rates [1, 4], want [2, 4]":          {delta(q, q, v, g, zeros(1, 4), state), tensor.ErrShape},
+		"gates of bf16 and rates of f32":     {delta(q, q, v, half(g), g, state), tensor.ErrDType},
+		"values [2, 16], want (2, 12)":       {delta(q, q, q, g, g, state), tensor.ErrShape},
+		"for 4 heads with keys of 8":         {delta(zeros(2, 24), zeros(2, 24), v, g, g, state), tensor.ErrShape},
+		"256 features of a key at most":      {delta(q, q, v, g, g, zeros(2, 4, 3, 257)), tensor.ErrShape},
+		"want (states, heads, value, key":    {delta(q, q, v, g, g, zeros(2, 4, 3)), tensor.ErrRank},
+		"2 of them or more":                  {delta(q, q, v, g, g, zeros(1, 4, 3, 8)), tensor.ErrShape},
+		"states of bf16":                     {delta(q, q, v, g, g, half(state)), tensor.ErrDTypeMismatch},
+		"operands of f64":                    {delta(wide(q), wide(q), wide(v), g, g, state), tensor.ErrDType},
+		"f32 and [2, 16] of bf16":            {delta(q, half(q), v, g, g, state), tensor.ErrDTypeMismatch},
+		"gates [2, 16] and [2, 12] for":      {lru(q, q, v, zeros(16), zeros(2, 16)), tensor.ErrShape},
+		"lambda of [8], want (16)":           {lru(q, q, q, zeros(8), zeros(2, 16)), tensor.ErrShape},
+		"want rows [16]":                     {lru(q, q, q, zeros(16), zeros(2, 8)), tensor.ErrShape},
+		"want (tokens, heads) twice":         {gates(g, q, one), tensor.ErrShape},
+		"biases [3] and rates [3], want [4]": {gates(g, g, zeros(3)), tensor.ErrShape},
+		"gates are f32":                      {gates(wide(g), wide(g), wide(one)), tensor.ErrDType},
+		"an operand wants":                   {gates(g, tensor.NewVar(g).Tensor(), one), tensor.ErrNoGradient},
+		"queries [2, 16], want [2, 32]":      {general(q, x, v, x, x, x, state), tensor.ErrShape},
+		"removed keys [2, 16], want":         {general(x, x, v, x, q, x, state), tensor.ErrShape},
+		"decays of bf16, want f32":           {general(x, x, v, half(x), x, x, state), tensor.ErrDType},
+		"f32 and [2, 32] of bf16":            {general(x, x, v, x, x, half(x), state), tensor.ErrDTypeMismatch},
+		"gradient":                           {delta(tensor.NewVar(q).Tensor(), q, v, g, g, state), tensor.ErrNoGradient},
 	} {
 		require.ErrorIs(t, c.y.Err(), c.is, text)
 		require.ErrorContains(t, c.y.Err(), text)

@@ -176,3 +176,24 @@ func GeneralDelta[T dsl.Float](
 		c.store(s, state, &w)
 	}
 }
+
+// Gates says what [DeltaGates] is of.
+type Gates struct {
+	Count, Heads int
+	A, B         int // from a token to the next
+}
+
+// DeltaGates stores what heads of a [GatedDelta] forget at each token, rate·softplus(a + bias), and
+// how much they store, σ(b).
+//
+//kiln:kernel
+func DeltaGates[T dsl.Float](
+	t dsl.Thread, gate, beta []float32, a, b, bias, rate []T, w Gates,
+) {
+	for i := t.Global(); i < w.Count; i += t.GlobalSize() {
+		token, head := i/w.Heads, i%w.Heads
+		x := dsl.Convert[float32](a[token*w.A+head]) + dsl.Convert[float32](bias[head])
+		gate[i] = dsl.Convert[float32](rate[head]) * softplus(x)
+		beta[i] = sigmoid(dsl.Convert[float32](b[token*w.B+head]))
+	}
+}

@@ -29,8 +29,7 @@ func RGLRU[T dsl.Float](
 		return
 	}
 	at, end, fresh := int(seq[State])*w.Channels+c, int(seq[End]), seq[Fresh] != 0
-	l := dsl.Convert[float32](lambda[c])
-	rate := -8 * (max(l, 0) + dsl.Log1p(dsl.Exp(-dsl.Abs(l))))
+	rate := -8 * softplus(dsl.Convert[float32](lambda[c]))
 	var h float32
 	if !fresh {
 		h = state[at]
