@@ -44,7 +44,8 @@ func newDeltaNet(c *Config, s deltaNet) *DeltaNet {
 	return &DeltaNet{
 		QKV: linear(in, 2*keys+values, false), Z: linear(in, values, false),
 		B: linear(in, s.heads, false), A: linear(in, s.heads, false),
-		Bias: nn.NewParam(nn.Zeros, s.heads), Rate: nn.NewParam(nn.Constant(-1), s.heads),
+		Bias: nn.NewParam(nn.Zeros, s.heads).Wide(),
+		Rate: nn.NewParam(nn.Constant(-1), s.heads).Wide(),
 		Conv: newCausalConv(2*keys+values, s.width, false),
 		Norm: nn.NewRMSNorm(cmp.Or(c.NormEps, 1e-6), s.value),
 		Out:  linear(values, in, false), deltaNet: s,

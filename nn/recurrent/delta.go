@@ -1,6 +1,7 @@
 package recurrent
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/gokiln/kiln/dsl"
@@ -179,11 +180,11 @@ var deltaGates = ops.NewGeneric("gates of the delta rule", kernels.DeltaGates[op
 
 // DeltaGates returns the gates and the rates of a [GatedDelta] as Qwen3-Next has them, in F32: what
 // heads forget, rate·softplus(a + bias), and how much they store, σ(b). a and b are (tokens, heads),
-// bias and rate are (heads). An operand that wants a gradient is an error of kind ErrNoGradient.
+// bias and rate are F32 (heads). An operand that wants a gradient is an error of kind ErrNoGradient.
 func DeltaGates(a, b, bias, rate *tensor.Tensor) (gate, beta *tensor.Tensor) {
 	const op = "gates of the delta rule"
 	fail := func(bad *tensor.Tensor) (gate, beta *tensor.Tensor) { return bad, bad }
-	if bad := operand.Floats(op, a, b, bias, rate); bad != nil {
+	if bad := cmp.Or(operand.Floats(op, a, b), operand.Floats(op, bias, rate)); bad != nil {
 		return fail(bad)
 	}
 	if a.Rank() != 2 || !b.Shape().Equal(a.Shape()) {
@@ -192,8 +193,9 @@ func DeltaGates(a, b, bias, rate *tensor.Tensor) (gate, beta *tensor.Tensor) {
 	}
 	heads := tensor.Shape{a.Size(1)}
 	switch {
-	case a.DType().Compute() != tensor.F32:
-		return fail(operand.Fail(op, tensor.ErrDType, "operands of %s: gates are f32", a.DType()))
+	case a.DType().Compute() != tensor.F32 || bias.DType() != tensor.F32:
+		return fail(operand.Fail(op, tensor.ErrDType, "%s with biases and rates of %s, want f32 of both",
+			a.DType(), bias.DType()))
 	case !bias.Shape().Equal(heads) || !rate.Shape().Equal(heads):
 		return fail(operand.Fail(op, tensor.ErrShape, "biases %v and rates %v, want %v",
 			bias.Shape(), rate.Shape(), heads))

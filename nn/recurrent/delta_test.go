@@ -226,8 +226,8 @@ func TestDeltaGates(t *testing.T) {
 		}
 		a, af := of(t, d, dt, scaled, tokens, heads)
 		b, bf := of(t, d, dt, random(r, tokens*heads), tokens, heads)
-		bias, biases := of(t, d, dt, random(r, heads), heads)
-		rate, rates := of(t, d, dt, random(r, heads), heads)
+		bias, biases := of(t, d, tensor.F32, random(r, heads), heads)
+		rate, rates := of(t, d, tensor.F32, random(r, heads), heads)
 		var gates, betas []float64
 		for i, x := range af {
 			gates = append(gates, rates[i%heads]*math.Log1p(math.Exp(x+biases[i%heads])))
@@ -288,7 +288,7 @@ func TestDeltaMistakes(t *testing.T) {
 		"want rows [16]":                     {lru(q, q, q, zeros(16), zeros(2, 8)), tensor.ErrShape},
 		"want (tokens, heads) twice":         {gates(g, q, one), tensor.ErrShape},
 		"biases [3] and rates [3], want [4]": {gates(g, g, zeros(3)), tensor.ErrShape},
-		"gates are f32":                      {gates(wide(g), wide(g), wide(one)), tensor.ErrDType},
+		"want f32 of both":                   {gates(g, g, half(one)), tensor.ErrDType},
 		"an operand wants":                   {gates(g, tensor.NewVar(g).Tensor(), one), tensor.ErrNoGradient},
 		"queries [2, 16], want [2, 32]":      {general(q, x, v, x, x, x, state), tensor.ErrShape},
 		"removed keys [2, 16], want":         {general(x, x, v, x, q, x, state), tensor.ErrShape},

@@ -188,12 +188,11 @@ type Gates struct {
 //
 //kiln:kernel
 func DeltaGates[T dsl.Float](
-	t dsl.Thread, gate, beta []float32, a, b, bias, rate []T, w Gates,
+	t dsl.Thread, gate, beta []float32, a, b []T, bias, rate []float32, w Gates,
 ) {
 	for i := t.Global(); i < w.Count; i += t.GlobalSize() {
 		token, head := i/w.Heads, i%w.Heads
-		x := dsl.Convert[float32](a[token*w.A+head]) + dsl.Convert[float32](bias[head])
-		gate[i] = dsl.Convert[float32](rate[head]) * softplus(x)
+		gate[i] = rate[head] * softplus(dsl.Convert[float32](a[token*w.A+head])+bias[head])
 		beta[i] = sigmoid(dsl.Convert[float32](b[token*w.B+head]))
 	}
 }
