@@ -1,6 +1,7 @@
 package quantized
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/gokiln/kiln/dsl"
@@ -14,7 +15,7 @@ import (
 
 var (
 	bandDots = newFamily(kernels.BandDots[prototype, float32])
-	bandRows = newFamily(kernels.BandActivations[float32])
+	bandRows = newFamily(kernels.BandActivations[prototype, float32])
 )
 
 // bytesOf is a row for processors, whose warps are vectors: it rounds activations to bytes.
@@ -34,8 +35,8 @@ func (p *manyProblem) vectors() error {
 	return nil
 }
 
-// runBands rounds activations by a kernel of its own. Each block of the product has memory for a panel of
-// the weight, which stays in the cache of its processor.
+// runBands rounds activations by a kernel of its own. Each block of the product has memory for a
+// panel of the weight, which stays in the cache of its processor.
 func (p *manyProblem) runBands(c kernels.Band) error {
 	if err := p.vectors(); err != nil {
 		return err
@@ -54,11 +55,12 @@ func (p *manyProblem) runBands(c kernels.Band) error {
 		return err
 	}
 	m, n, k := p.x.Size(0), p.q.shape[0], p.q.shape[1]
-	lanes, line, numbers := p.info.WarpSize, k/format.PartLen, kernels.Numbers(f)
+	lanes, line := p.info.WarpSize, k/format.PartLen
+	c.Lanes = dsl.ConstInt(lanes)
 	most := ops.RowBlocks(&p.info, lanes)
 	blocks := func(work int) runtime.Grid { return runtime.Blocks(min(work, most), lanes) }
-	x := tensor.Empty(p.x.Device(), tensor.U32, ops.RoundUp(m, int(c.High))*line*(8+numbers))
-	x = tensor.LaunchInto(x, round, blocks((m*k/4+lanes-1)/lanes), p.x, line, c.High, dsl.ConstInt(numbers))
+	x := tensor.Empty(p.x.Device(), tensor.U32, ops.RoundUp(m, int(c.High))*line*kernels.BandSize(f))
+	x = tensor.LaunchInto(x, round, blocks(m), p.x, m, line, c.High, f)
 	width := lanes * int(c.Each)
 	g := blocks((n + width - 1) / width)
 	panels := tensor.Empty(p.x.Device(), tensor.U32, g.Blocks.X*line*kernels.PanelSize(f, c)*lanes)
@@ -67,8 +69,5 @@ func (p *manyProblem) runBands(c kernels.Band) error {
 	if p.out.Err() != nil {
 		return p.out.Err()
 	}
-	if err := panels.Free(); err != nil { // when the product is done
-		return err
-	}
-	return x.Free()
+	return errors.Join(x.Free(), panels.Free()) // when the product is done
 }

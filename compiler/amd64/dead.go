@@ -50,9 +50,19 @@ func withoutNops(list []asm.Inst) []asm.Inst {
 	return kept
 }
 
-// eachRead calls fn for the registers that an instruction reads.
-func eachRead(in *asm.Inst, fn func(asm.Reg)) {
+// eachRead calls fn for the registers that an instruction reads, but not for the one which it does
+// nothing but give another value to, as an extension in place does.
+func eachRead(in *asm.Inst, each func(asm.Reg)) {
 	clears := in.Clears()
+	made := asm.Reg(0)
+	if makesOnly(in) {
+		made = in.Args[0].Reg
+	}
+	fn := func(r asm.Reg) {
+		if r != made {
+			each(r)
+		}
+	}
 	for i := range in.Args {
 		switch a := &in.Args[i]; a.Kind {
 		case asm.RegArg:

@@ -27,6 +27,7 @@ type emitter struct {
 	lazy    []bool                          // by value ID: a pointer that accesses form themselves
 	fused   []bool                          // by value ID: a comparison that its branch makes
 	negated []bool                          // by value ID: a negation that the multiply-adds which use it do
+	mixed   map[*ir.Value]mixedDot          // differences of products of bytes that are one instruction
 	wanted  []bool                          // by value ID: of one kept once, that a vector is needed
 	used    []bool                          // by value ID
 	quick   map[*ir.Value]analysis.LaneTest // conditions of branches that all lanes take most often
@@ -64,6 +65,7 @@ func newEmitter(m *ir.Module, f *ir.Func, c *code, general, wholeWarps bool) (*e
 	e.findLazy()
 	e.findFused()
 	e.findNegated()
+	e.findMixed()
 	e.findWanted()
 	e.findLimits()
 	e.prefetched = e.newPrefetches()

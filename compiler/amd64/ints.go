@@ -227,17 +227,23 @@ func (c *code) dot4(v *ir.Value, x, y, z asm.Reg) asm.Reg {
 		}
 		return c.addTo(v.Args[2], z, c.dot4VNNI(t, x, y))
 	}
-	split := func(r asm.Reg) [2]asm.Reg {
-		return c.once(r, kindOf(t), func() [2]asm.Reg {
-			if !t.IsSigned() {
-				return [2]asm.Reg{c.and32(r, 0x00ff00ff), c.vop(asm.VPSRLW, asm.R(r), asm.I(8))}
-			}
-			up := c.vop(asm.VPSLLW, asm.R(r), asm.I(8))
-			return [2]asm.Reg{c.vop(asm.VPSRAW, asm.R(up), asm.I(8)), c.vop(asm.VPSRAW, asm.R(r), asm.I(8))}
-		})
-	}
-	xs, ys := split(x), split(y)
-	sum := c.vxx(asm.VPADDD, c.vxx(asm.VPMADDWD, xs[0], ys[0]), c.vxx(asm.VPMADDWD, xs[1], ys[1]))
+	return c.dotWords(c.wordsOf(x, kindOf(t)), c.wordsOf(y, kindOf(t)), z)
+}
+
+// wordsOf returns the even bytes of r, and the odd ones, as 16-bit numbers.
+func (c *code) wordsOf(r asm.Reg, kind bytesKind) [2]asm.Reg {
+	return c.once(r, kind, func() [2]asm.Reg {
+		if kind == unsignedBytes {
+			return [2]asm.Reg{c.and32(r, 0x00ff00ff), c.vop(asm.VPSRLW, asm.R(r), asm.I(8))}
+		}
+		up := c.vop(asm.VPSLLW, asm.R(r), asm.I(8))
+		return [2]asm.Reg{c.vop(asm.VPSRAW, asm.R(up), asm.I(8)), c.vop(asm.VPSRAW, asm.R(r), asm.I(8))}
+	})
+}
+
+// dotWords adds the products of such numbers to z.
+func (c *code) dotWords(x, y [2]asm.Reg, z asm.Reg) asm.Reg {
+	sum := c.vxx(asm.VPADDD, c.vxx(asm.VPMADDWD, x[0], y[0]), c.vxx(asm.VPMADDWD, x[1], y[1]))
 	return c.vxx(asm.VPADDD, sum, z)
 }
 

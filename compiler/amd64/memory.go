@@ -12,7 +12,13 @@ import (
 func (e *emitter) load(b *analysis.Placed, v *ir.Value) error {
 	p := v.Args[0]
 	if e.Of(v).Kind == analysis.UniformLanes {
-		e.vals[v.ID] = e.loadSame(v.Type, e.memory(p))
+		mem := e.memory(p)
+		e.vals[v.ID] = e.loadSame(v.Type, mem)
+		if v.Type.IsInt() && v.Type.Size() == 4 { // for operations of vectors, if there are some
+			r := e.vec()
+			e.broadcastMem(r, v.Type, mem)
+			e.near[v] = spreadIn{one(r), e.cur}
+		}
 		return nil
 	}
 	a := e.addressOf(p, v.Type.Size())

@@ -83,12 +83,19 @@ func (e *emitter) vectors(v *ir.Value) val {
 	case e.spreads[v.ID].n > 0:
 		return e.spreads[v.ID]
 	}
-	if near := e.near[v]; near.in == e.cur && near.in != nil {
-		return near.val
-	}
 	r := e.spreadNow(v)
 	e.near[v] = spreadIn{r, e.cur}
 	return r
+}
+
+// spreadNear returns the vector of a value kept once, or of an integer with the same bits, if one was
+// made in this block of the code.
+func (e *emitter) spreadNear(v *ir.Value) (val, bool) {
+	near := e.near[v]
+	if near.in == nil && v.Op == ir.OpConvert && v.Type.Size() == 4 && v.Args[0].Type.IsInt() && v.Args[0].Type.Size() == 4 {
+		near = e.near[v.Args[0]]
+	}
+	return near.val, near.in == e.cur && near.in != nil
 }
 
 // spreadIn is the vector of a value kept once, made for uses in one block of the code.
@@ -124,6 +131,9 @@ func (e *emitter) allLanes() asm.Reg { return e.constantMask(true) }
 
 // spreadNow makes the vectors of a value that is kept once.
 func (e *emitter) spreadNow(v *ir.Value) val {
+	if r, ok := e.spreadNear(v); ok {
+		return r
+	}
 	r := e.splat(e.kept(v), v.Type)
 	if s := e.Of(v); s.Kind == analysis.AffineLanes {
 		r = e.add64(r, e.iota64(s.Step))
@@ -185,8 +195,17 @@ func (e *emitter) computeNow(v *ir.Value) (err error) {
 		return nil
 	case s.Kind == analysis.AffineLanes:
 		return e.linear(v)
+	case s.Kind == analysis.VaryingLanes && e.mixed[v].sum != nil:
+		e.vals[v.ID] = e.multiplyMixed(e.mixed[v])
+		return nil
 	case v.Op == ir.OpFMA:
 		v = e.withoutNegations(v)
+	case v.Op == ir.OpBitcast && s.Kind == analysis.UniformLanes && inVector(v.Type) && v.Type.Size() == 4:
+		if r, ok := e.spreadNear(v.Args[0]); ok {
+			r.splat = true
+			e.vals[v.ID] = r
+			return nil
+		}
 	}
 	vectors := s.Kind == analysis.VaryingLanes || e.inVectors(v)
 	for i, x := range v.Args {

@@ -113,3 +113,42 @@ b0:
 	assert.Equal(t, some, count("%5"))
 	assert.Equal(t, some-2, count("%6"), "in the code for whole vectors and in that for others")
 }
+
+// Products of bytes with inverted top bits, less those of -128 in their place, are one instruction on
+// processors with VNNI, which adds to a sum. What is the same in all lanes is loaded to a vector at
+// once. A product that something else uses, too, is made all the same.
+func TestMixedDots(t *testing.T) {
+	const text = `module "k.Dots"
+
+kernel @Dots(%0: ptr<global,u32>, %1: i64) args(x slice u32 "[]uint32") {
+b0:
+  %2 = thread 0 : i64
+  %4 = offset %0, %2 : ptr<global,u32>
+  %5 = load %4 : u32
+  %6 = load %0 : u32
+  %7 = convert %6 : i32
+  %8 = const 2155905152 : u32
+  %9 = const -2139062144 : i32
+  %10 = const 0 : i32
+  %11 = xor %5, %8 : u32
+  %12 = convert %11 : i32
+  %13 = dot4 %12, %7, %7 : i32
+  %14 = dot4 %9, %7, %10 : i32
+  %15 = sub %13, %14 : i32
+  %16 = add %15, USED : i32
+  %17 = convert %16 : u32
+  store %4, %17
+  ret
+}
+`
+	for name, dot := range map[string]string{"amd64:avx2": "{vex} vpdpbusd ymm", "amd64:avx512": "vpdpbusd zmm"} {
+		count := func(used, what string) int {
+			return strings.Count(codeOf(t, name, strings.Replace(text, "USED", used, 1)), "\t"+what)
+		}
+		require.Equal(t, 1, count("%15", dot), name)
+		require.Equal(t, 2, count("%15", "vpmaddwd"), name)
+		require.Zero(t, count("%15", "movsxd"), name)
+		require.Less(t, 1, count("%13", dot), name)
+		require.Less(t, 1, count("%14", dot), name)
+	}
+}

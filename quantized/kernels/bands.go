@@ -9,73 +9,116 @@ import (
 
 // Band says what [BandDots] has in registers.
 type Band struct {
-	High dsl.ConstInt // rows of activations, a band, that are multiplied at once
-	Each dsl.ConstInt // rows of the weight that a lane has
+	High  dsl.ConstInt // rows of activations, a band, that are multiplied at once
+	Each  dsl.ConstInt // rows of the weight that a lane has
+	Lanes dsl.ConstInt // of a warp
 }
 
-// BandActivations stores rows of activations as signed bytes, rounded as [Activations] does, in bands of
-// so many rows: for each 32 elements along k, and for each row of the band, there are eight words of
-// bytes and then the numbers of [Activations]. Rows that the last band lacks are not stored.
+// inverted is the top bits of bytes: with them inverted, signed bytes are unsigned ones that are
+// 128 more.
+const inverted = 0x80808080
+
+// BandActivations stores rows of activations as signed bytes, rounded as [Activations] does, in
+// bands of so many rows: for each 32 elements along k, and for each row of the band, there are
+// eight words of bytes, the bits of their scale, the sum of these bytes, or of each half, times
+// -128, and, for formats with minimums, the bits of the sum of these bytes, or of each half, as
+// float32. Rows that the last band lacks are not stored.
 //
-// Eight neighbouring lanes have 32 elements.
+// A block goes over bands, and eight neighbouring lanes have 32 elements.
 //
 //kiln:kernel
-//kiln:const high=4 numbers=2,4
-func BandActivations[T dsl.Float](t dsl.Thread, out []uint32, x []T, line int, high dsl.ConstInt, numbers dsl.ConstInt) {
-	words, size := len(x)/4, 8+int(numbers)
-	for base := t.BlockX() * t.BlockDimX(); base < words; base += t.GridDimX() * t.BlockDimX() {
-		i := base + t.ThreadX()
-		r := roundFour(t, dsl.LoadVec[[4]T](x, min(i, words-1)))
-		if i >= words {
-			continue
-		}
-		row, part := i/8/line, i/8%line
-		at := ((row/int(high)*line+part)*int(high) + row%int(high)) * size
-		out[at+i%8] = r.word
-		if i%8 != 0 {
-			continue
-		}
-		out[at+8] = math.Float32bits(r.scale)
-		if numbers == 2 {
-			out[at+9] = math.Float32bits(float32(r.sum + r.other))
-		}
-		if numbers == 4 {
-			out[at+9] = math.Float32bits(float32(r.sum))
-			out[at+10] = math.Float32bits(float32(r.other))
+//kiln:const high=4
+func BandActivations[F format.Block, T dsl.Float](
+	t dsl.Thread, out []uint32, x []T, rows, line int, high dsl.ConstInt, f F,
+) {
+	words, size := line*8, BandSize(f)*int(high)
+	for band := t.BlockX(); band*int(high) < rows; band += t.GridDimX() {
+		for r := range min(int(high), rows-band*int(high)) {
+			of := x[(band*int(high)+r)*words*4:][:words*4]
+			to := out[band*line*size+r*BandSize(f):]
+			for base := 0; base < words; base += t.BlockDimX() {
+				roundBand(t, to, of, base, words, size, f)
+			}
 		}
 	}
 }
 
-// BandDots stores the products of m rows of activations, as [BandActivations] stores them, with all rows
-// of a matrix of blocks. The lanes of a warp have neighbouring rows of the matrix, whose parts are read
-// once to a panel, memory of the block's own, where lanes have neighbouring words, and then multiplied
-// with all bands of activations. Bytes are multiplied by [dsl.Dot4], exactly, and the sums of 32, or 16,
-// elements are scaled in float32 and added up in their order along k.
+// roundBand stores four elements in each lane, from a word on, of so many in a row.
+func roundBand[F format.Block, T dsl.Float](
+	t dsl.Thread, to []uint32, of []T, base, words, size int, f F,
+) {
+	i := base + t.ThreadX()
+	r := roundFour(t, dsl.LoadVec[[4]T](of, min(i, words-1)))
+	if i >= words {
+		return
+	}
+	word := t.ThreadX() & 7
+	at := (base>>3 + t.ThreadX()>>3) * size
+	to[at+word] = r.word
+	if word != 0 {
+		return
+	}
+	sums := [2]int32{r.sum + r.other}
+	if f.Scales() == 2 {
+		sums = [2]int32{r.sum, r.other}
+	}
+	to[at+bandScale] = math.Float32bits(r.scale)
+	for half := range f.Scales() {
+		to[at+bandBias+half] = uint32(-128 * sums[half])
+		if f.HasMin() {
+			to[at+bandBias+f.Scales()+half] = math.Float32bits(float32(sums[half]))
+		}
+	}
+}
+
+// Where [BandActivations] stores what is behind the bytes of 32 elements.
+const (
+	bandScale = 8
+	bandBias  = 9 // of all elements, or of each half; sums for minimums are behind
+)
+
+// BandSize is how many words [BandActivations] stores for 32 elements.
+func BandSize[F format.Block](f F) int {
+	if f.HasMin() {
+		return bandBias + 2*f.Scales()
+	}
+	return bandBias + f.Scales()
+}
+
+// BandDots stores the products of m rows of activations, as [BandActivations] stores them, with all
+// rows of a matrix of blocks. The lanes of a warp have neighbouring rows of the matrix, whose parts
+// are read once to a panel, memory of the block's own, where lanes have neighbouring words, and
+// then multiplied with all bands of activations. Bytes are multiplied by [dsl.Dot4], exactly, and
+// the sums of 32, or 16, elements are scaled in float32 and added up in their order along k.
 //
 //kiln:kernel
-//kiln:const c.High=4 c.Each=1,2
+//kiln:const c.High=4 c.Each=1,2 c.Lanes=8
 func BandDots[F format.Block, T dsl.Float](
-	t dsl.Thread, out []T, x, panels []uint32, b []uint8, h []uint16, w []uint32, m, n, k int, c Band, f F,
+	t dsl.Thread, out []T, x, panels []uint32, b []uint8, h []uint16, w []uint32,
+	m, n, k int, c Band, f F,
 ) {
+	lane, lanes := t.ThreadX(), int(c.Lanes)
+	if lane >= lanes { // which no lane is: it tells that indices are in range
+		return
+	}
 	d := format.Data{B: b, H: h, W: w, Shifts: true}
-	lanes, line := t.WarpSize(), k/format.PartLen
-	width, high := lanes*int(c.Each), int(c.High)
-	size := PanelSize(f, c) * lanes
+	line, width, high := k/format.PartLen, lanes*int(c.Each), int(c.High)
+	size, words := PanelSize(f, c)*lanes, high*BandSize(f)
 	panel := panels[t.BlockX()*line*size:][:line*size]
 	for first := t.BlockX() * width; first < n; first += t.GridDimX() * width {
-		fillPanel(t, panel, d, first, n, line, &c, f)
+		fillPanel(panel, d, first, n, line, lane, &c, f)
 		for row := 0; row < m; row += high {
 			sums := dsl.LocalSlice[float32](c.High * c.Each)
 			for i := range high * int(c.Each) {
 				sums[i] = 0
 			}
-			band := x[row*line*(8+Numbers(f)):][:line*high*(8+Numbers(f))]
+			band := x[row*line*BandSize(f):][:line*words]
 			for i := range line {
-				dotBand(t, sums, panel[i*size:][:size], band[i*high*(8+Numbers(f)):][:high*(8+Numbers(f))], &c, f)
+				dotBand(sums, panel[i*size:][:size], band[i*words:][:words], lane, &c, f)
 			}
 			for r := range high {
 				for e := range int(c.Each) {
-					if col := first + e*lanes + t.Lane(); row+r < m && col < n {
+					if col := first + e*lanes + lane; row+r < m && col < n {
 						out[(row+r)*n+col] = dsl.To[T](sums[r*int(c.Each)+e])
 					}
 				}
@@ -95,23 +138,27 @@ func panelNumbers[F format.Block](f F) int {
 	return f.Scales()
 }
 
-// fillPanel reads the parts of the rows of a matrix from the first one on, for each lane those of its own.
-func fillPanel[F format.Block](t dsl.Thread, panel []uint32, d format.Data, first, n, line int, c *Band, f F) {
-	lanes, numbers := t.WarpSize(), panelNumbers(f)
+// fillPanel reads the parts of the rows of a matrix from the first one on, for each lane those of
+// its own. Bytes are stored with their top bits inverted.
+func fillPanel[F format.Block](
+	panel []uint32, d format.Data, first, n, line, lane int, c *Band, f F,
+) {
+	lanes, numbers := int(c.Lanes), panelNumbers(f)
 	parts, bytes := f.Elems()/format.PartLen, f.Bytes()
 	for e := range int(c.Each) {
-		row := min(first+e*lanes+t.Lane(), n-1)
+		row := min(first+e*lanes+lane, n-1)
 		for block := range line / parts {
 			for part := range parts {
 				p := f.Part(d, (row*(line/parts)+block)*bytes, part)
-				at := ((block*parts+part)*int(c.Each)+e)*(8+numbers)*lanes + t.Lane()
+				size := (8 + numbers) * lanes
+				to := panel[((block*parts+part)*int(c.Each)+e)*size:][:size]
 				for j := range 8 {
-					panel[at+j*lanes] = p.Q[j]
+					to[j*lanes+lane] = p.Q[j] ^ inverted
 				}
 				for j := range f.Scales() {
-					panel[at+(8+j)*lanes] = math.Float32bits(p.D[j])
+					to[(8+j)*lanes+lane] = math.Float32bits(p.D[j])
 					if f.HasMin() {
-						panel[at+(8+f.Scales()+j)*lanes] = math.Float32bits(p.M[j])
+						to[(8+f.Scales()+j)*lanes+lane] = math.Float32bits(p.M[j])
 					}
 				}
 			}
@@ -120,34 +167,50 @@ func fillPanel[F format.Block](t dsl.Thread, panel []uint32, d format.Data, firs
 }
 
 // dotBand adds the dot products of the parts that lanes have with a part of a band of activations.
-func dotBand[F format.Block](t dsl.Thread, sums []float32, panel, band []uint32, c *Band, f F) {
-	lanes, numbers := t.WarpSize(), panelNumbers(f)
-	ps := dsl.LocalSlice[format.Part](c.Each)
-	for e := range int(c.Each) {
-		at := e*(8+numbers)*lanes + t.Lane()
-		for j := range 8 {
-			ps[e].Q[j] = panel[at+j*lanes]
+func dotBand[F format.Block](sums []float32, panel, band []uint32, lane int, c *Band, f F) {
+	lanes, high, each := int(c.Lanes), int(c.High), int(c.Each)
+	numbers, words, step := panelNumbers(f), 8/f.Scales(), BandSize(f)
+	size := (8 + numbers) * lanes
+	v := dsl.LocalSlice[float32](c.High * c.Each)
+	for half := range f.Scales() {
+		acc := dsl.LocalSlice[int32](c.High * c.Each)
+		for i := range high * each {
+			acc[i] = int32(band[i/each*step+bandBias+half])
 		}
-		for j := range f.Scales() {
-			ps[e].D[j] = math.Float32frombits(panel[at+(8+j)*lanes])
-			if f.HasMin() {
-				ps[e].M[j] = math.Float32frombits(panel[at+(8+f.Scales()+j)*lanes])
+		for j := range words {
+			word := half*words + j
+			for r := range high {
+				y := int32(band[r*step+word])
+				for e := range each {
+					acc[r*each+e] = dotUnsigned(panel[e*size+word*lanes+lane], y, acc[r*each+e])
+				}
+			}
+		}
+		for e := range each {
+			d := math.Float32frombits(panel[e*size+(8+half)*lanes+lane])
+			for r := range high {
+				i := r*each + e
+				if half == 0 {
+					v[i] = float32(acc[i]) * d
+				} else {
+					v[i] = dsl.FMA(float32(acc[i]), d, v[i])
+				}
+				if f.HasMin() {
+					m := math.Float32frombits(panel[e*size+(8+f.Scales()+half)*lanes+lane])
+					v[i] = dsl.FMA(m, math.Float32frombits(band[r*step+bandBias+f.Scales()+half]), v[i])
+				}
 			}
 		}
 	}
-	for r := range int(c.High) {
-		at := r * (8 + Numbers(f))
-		var y [8]uint32
-		var numbers [4]float32
-		for j := range 8 {
-			y[j] = band[at+j]
-		}
-		for j := range min(Numbers(f), 3) {
-			numbers[j] = math.Float32frombits(band[at+8+j])
-		}
-		for e := range int(c.Each) {
-			i := r*int(c.Each) + e
-			sums[i] = dotWords(f, &ps[e], &y, &numbers, sums[i])
-		}
+	for i := range high * each {
+		sums[i] = dsl.FMA(v[i], math.Float32frombits(band[i/each*step+bandScale]), sums[i])
 	}
+}
+
+// dotUnsigned returns c plus the dot product of the unsigned bytes of a with the signed ones of b.
+// On processors that have one it is an instruction.
+func dotUnsigned(a uint32, b, c int32) int32 {
+	const less = inverted - 1<<32               // -128 in each byte
+	signed := dsl.Dot4(int32(a^inverted), b, c) // of bytes that are 128 less
+	return signed - dsl.Dot4(less, b, 0)
 }
