@@ -95,6 +95,8 @@ type traits struct {
 	routing    nn.MoEOptions
 	sharedGate bool // the expert for all tokens has a factor for each
 	moeBias    bool // routers and experts have biases
+
+	crossing *crossing // of models from sequences to sequences, or nil
 }
 
 // newNorm returns a norm over n features.

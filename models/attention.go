@@ -19,6 +19,9 @@ type Attention struct {
 	PosQ  *nn.Linear `nn:"pos_query_proj"` // of embeddings of distances (DeBERTa), or nil
 	PosK  *nn.Linear `nn:"pos_key_proj"`
 
+	// Buckets has a score for each bucket of distances and each head (T5), or is nil.
+	Buckets *nn.Embedding `nn:"relative_attention_bias"`
+
 	heads, kvHeads, size int
 
 	wholeNorm   bool // norms are over all heads together
@@ -28,6 +31,7 @@ type Attention struct {
 	window      int  // tokens, 0 for all
 	clip        float64
 	slopes      []float64         // of ALiBi
+	buckets     *buckets          `nn:"-"` // of this layer or of another, or nil
 	options     attention.Options `nn:"-"`
 	pool        *attention.Paged  `nn:"-"` // of all sequences, or nil
 }
@@ -149,12 +153,14 @@ func (a *Attention) out(y, gate *tensor.Tensor) *tensor.Tensor {
 // attendAll returns (tokens, features) of queries, keys and values of a batch, of which each token
 // attends to all of its sequence. Nothing is kept.
 func (a *Attention) attendAll(q, k, v *tensor.Tensor, b *batch) *tensor.Tensor {
-	if b.distances != nil {
+	if b.distances != nil || a.buckets != nil {
 		parts := make([]*tensor.Tensor, len(b.list))
 		for i := range parts {
 			of := func(t *tensor.Tensor) *tensor.Tensor { return t.Narrow(2, b.starts[i], b.count(i)) }
-			o := a.options
-			o.Mask = b.distances.scores(a, of(q), of(k))
+			o := a.optionsOf(b, i)
+			if b.distances != nil {
+				o.Mask = b.distances.scores(a, of(q), of(k))
+			}
 			parts[i] = attention.SDPA(of(q), of(k), of(v), o).Transpose(1, 2)
 		}
 		return tensor.Cat(1, parts...).Reshape(b.starts[len(b.list)], a.heads*a.size)
@@ -206,7 +212,7 @@ type keysValues struct {
 const cacheStep = 256
 
 func (a *Attention) newState(m *LM) layerState {
-	if m.paged && a.window == 0 {
+	if m.paged && a.window == 0 && a.buckets == nil {
 		return &paged{of: a, lm: m}
 	}
 	if a.window > 0 {
@@ -224,7 +230,7 @@ func (c *keysValues) attend(
 		return c.ring.Attend(q, k, v, a.options)
 	}
 	if a.rope < 0 {
-		return c.all.Attend(q, k, v, a.options)
+		return c.all.Attend(q, k, v, a.optionsOf(b, n))
 	}
 	t := b.tables[a.rope][n]
 	t.Interleaved = a.interleaved

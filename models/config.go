@@ -21,11 +21,13 @@ var ErrConfig = errors.New("configuration of a model")
 // Config is what a model's config.json says, or the metadata of a GGUF file in the same words: see
 // [ParseConfig]. Zero stands for what is not said.
 type Config struct {
-	ModelType string   // which architecture: see [Architectures]
-	BOS       int32    // the token that sequences begin with, −1 for none
-	EOS       []int32  // the tokens that end a text
-	DType     string   // of the published weights: "bfloat16", "float16", "float32"
-	Names     []string // the classes of the reference library, such as LlamaForCausalLM
+	ModelType string  // which architecture: see [Architectures]
+	BOS       int32   // the token that sequences begin with, −1 for none
+	EOS       []int32 // the tokens that end a text
+	// DecoderStart is the token that sequences of a decoder with an encoder begin with, −1 for none.
+	DecoderStart int32
+	DType        string   // of the published weights: "bfloat16", "float16", "float32"
+	Names        []string // the classes of the reference library, such as LlamaForCausalLM
 
 	VocabSize    int
 	HiddenSize   int // features of a token between layers
@@ -155,18 +157,20 @@ func (k *keys) has(names ...string) bool {
 // config reads the keys that models have in common, by all the names that they have for them.
 func (k *keys) config() (*Config, error) {
 	c := &Config{
-		ModelType:  k.text("model_type"),
-		Names:      value[[]string](k, nil, "architectures"),
-		DType:      k.text("dtype", "torch_dtype"),
-		BOS:        int32(value(k, -1, "bos_token_id")),
-		EOS:        k.ids("eos_token_id"),
-		VocabSize:  k.int("vocab_size"),
-		HiddenSize: k.int("hidden_size", "n_embd", "d_model", "dim"),
-		Layers:     k.int("num_hidden_layers", "n_layer", "n_layers", "num_layers"),
-		Heads:      k.int("num_attention_heads", "n_head", "n_heads"),
-		HeadDim:    k.int("head_dim"),
+		ModelType:    k.text("model_type"),
+		Names:        value[[]string](k, nil, "architectures"),
+		DType:        k.text("dtype", "torch_dtype"),
+		BOS:          int32(value(k, -1, "bos_token_id")),
+		EOS:          k.ids("eos_token_id"),
+		VocabSize:    k.int("vocab_size"),
+		DecoderStart: int32(value(k, -1, "decoder_start_token_id")),
+		HiddenSize:   k.int("hidden_size", "n_embd", "d_model", "dim"),
+		Layers:       k.int("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers"),
+		Heads: k.int("num_attention_heads", "n_head", "n_heads", "num_heads",
+			"encoder_attention_heads"),
+		HeadDim: k.int("head_dim", "d_kv"),
 		Width: k.int("intermediate_size", "n_inner", "ffn_hidden_size", "ffn_dim",
-			"hidden_dim"),
+			"hidden_dim", "d_ff", "encoder_ffn_dim"),
 		MaxPositions: k.int("max_position_embeddings", "n_positions", "max_seq_len", "n_ctx"),
 		NormEps: k.float("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_eps",
 			"norm_epsilon"),

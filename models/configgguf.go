@@ -61,6 +61,9 @@ var ggufKeys = map[string]string{
 	"attention.gate_lora_rank":          "gate_low_rank_dim",
 
 	"attention.value_residual_mix_lora_rank": "v_low_rank_dim",
+	"decoder_start_token_id":                 "decoder_start_token_id",
+	"decoder_block_count":                    "num_decoder_layers",
+	"attention.relative_buckets_count":       "relative_attention_num_buckets",
 }
 
 // ggufScaling are the keys about longer sequences, and those of rope_scaling.

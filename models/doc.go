@@ -14,9 +14,13 @@
 // last token, and returns scores for the token behind the last. Which tokens are taken is no
 // business of this package, see package generate.
 //
+// A model from sequences to sequences has an encoder, too: [LM.Encode] has it read sources, each of
+// which makes sequences for the decoder.
+//
 // A model's architecture is a row of the table in architectures.go: its names in configurations and
 // in GGUF files, what of it differs from Llama, and where its weights are in files. Llama and all
-// that are like it are one network, [Decoder]; [Architectures] lists what there is.
+// that are like it are one network, [Decoder]; those from sequences to sequences are [Seq2Seq].
+// [Architectures] lists what there is.
 //
 // # Encoders
 //

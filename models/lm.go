@@ -55,6 +55,7 @@ type Sequence struct {
 	lm     *LM
 	layers []layerState
 	row    *heldRow // of states of fixed size, nil before there are any
+	source *Source  // of a model with an encoder
 	n      int
 
 	pages     []int32 // of all layers that have some, when the last step was taken
@@ -201,6 +202,8 @@ type batch struct {
 	step   *step          // if the lengths are on the device, or nil
 	device *tensor.Device
 
+	biases map[*buckets][]*tensor.Tensor // of scores by distance, for each sequence
+
 	kinds []int32 // which segment each id is of; nil: the first
 
 	distances *distances // scores by how far keys are from queries, or nil
@@ -224,12 +227,17 @@ func (m *LM) newBatch(list []*Sequence, ids [][]int32) (*batch, error) {
 
 // checkBatch checks what is fed.
 func (m *LM) checkBatch(list []*Sequence, ids [][]int32) (*batch, error) {
+	return m.batchOf(list, ids, m.Config.VocabSize)
+}
+
+// batchOf is checkBatch for ids of a vocabulary.
+func (m *LM) batchOf(list []*Sequence, ids [][]int32, vocab int) (*batch, error) {
 	if len(list) == 0 || len(list) != len(ids) {
 		return nil, fmt.Errorf("%w: %d sequences and ids for %d", ErrSequence, len(list), len(ids))
 	}
 	b := &batch{list: list, starts: make([]int, 1, len(list)+1), device: m.Device}
 	for i := range list {
-		if err := m.checkIDs(list, i, ids[i]); err != nil {
+		if err := m.checkIDs(list, i, ids[i], vocab); err != nil {
 			return nil, fmt.Errorf("%w %d: %w", ErrSequence, i, err)
 		}
 		b.starts = append(b.starts, b.starts[i]+len(ids[i]))
@@ -248,7 +256,7 @@ func (b *batch) upload() error {
 }
 
 // checkIDs checks what is to be fed to sequence i.
-func (m *LM) checkIDs(list []*Sequence, i int, ids []int32) error {
+func (m *LM) checkIDs(list []*Sequence, i int, ids []int32, vocab int) error {
 	switch s := list[i]; {
 	case s == nil || s.lm != m:
 		return fmt.Errorf("%w: it is of another model", tensor.ErrArgument)
@@ -258,8 +266,8 @@ func (m *LM) checkIDs(list []*Sequence, i int, ids []int32) error {
 		return fmt.Errorf("%w: no ids", tensor.ErrArgument)
 	}
 	for _, id := range ids {
-		if id < 0 || int(id) >= m.Config.VocabSize {
-			return fmt.Errorf("%w: id %d of a vocabulary of %d", tensor.ErrRange, id, m.Config.VocabSize)
+		if id < 0 || int(id) >= vocab {
+			return fmt.Errorf("%w: id %d of a vocabulary of %d", tensor.ErrRange, id, vocab)
 		}
 	}
 	return nil

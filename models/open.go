@@ -163,6 +163,9 @@ func (p *published) load(o Options) (*LM, error) {
 		return nil, err
 	}
 	p.decideTie(of("lm_head.weight").name)
+	if x := t.crossing; x != nil && !slices.Contains(p.from.Names(), of("final_logits_bias").name) {
+		x.logitsBias = false // files of the layers alone have none
+	}
 	net, err := a.build(p.config, t)
 	if err != nil {
 		return nil, err
@@ -218,6 +221,9 @@ func New(c *Config, o Options) (*LM, error) {
 func (a *architecture) build(c *Config, t traits) (Network, error) {
 	if err := c.keys.err; err != nil {
 		return nil, fmt.Errorf("models: %w: %w", ErrConfig, err)
+	}
+	if t.crossing != nil {
+		return newSeq2Seq(c, t)
 	}
 	return newDecoder(c, t)
 }
@@ -343,6 +349,9 @@ func (p *published) generation(c *Config) error {
 	if err := json.Unmarshal(b, &k.of); err != nil {
 		return fmt.Errorf("generation_config.json: %w", err)
 	}
+	if c.DecoderStart < 0 {
+		c.DecoderStart = int32(value(&k, -1, "decoder_start_token_id"))
+	}
 	for _, id := range k.ids("eos_token_id") {
 		if !c.IsEOS(id) {
 			c.EOS = append(c.EOS, id)
@@ -390,6 +399,12 @@ func (p *published) ggufBiases() {
 		p.config.keys.of["type_vocab_size"] = json.RawMessage(strconv.Itoa(e.Shape()[0]))
 	} else {
 		p.config.keys.of["type_vocab_size"] = json.RawMessage("0")
+	}
+	if has("enc.blk.0.attn_rel_b.weight") { // T5
+		p.config.keys.of["tie_word_embeddings"] = json.RawMessage(strconv.FormatBool(!has("output.weight")))
+		if has("enc.blk.0.ffn_gate.weight") {
+			p.config.keys.of["feed_forward_proj"] = json.RawMessage(`"gated-gelu"`)
+		}
 	}
 }
 

@@ -66,7 +66,7 @@ var mixtralNames = [][2]string{
 }
 
 // architectures is the table.
-var architectures = slices.Concat(decoders, stateSpaces, hybrids)
+var architectures = slices.Concat(decoders, stateSpaces, hybrids, crossings)
 
 // decoders are models with attention in all layers, the most used first.
 var decoders = []architecture{
