@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/models/generate"
 	"github.com/gokiln/kiln/nn"
 	"github.com/gokiln/kiln/quantized/gguf"
 	"github.com/gokiln/kiln/tensor"
@@ -169,6 +170,56 @@ func TestSeq2SeqBF16(t *testing.T) {
 		}
 		require.Less(t, math.Sqrt(sum/square), 1.5*g.BF16)
 	}, Options{DType: tensor.BF16})
+}
+
+// Beams are those of the reference, and so are greedy tokens under rules.
+func TestSeq2SeqBeams(t *testing.T) {
+	eachCrossed(t, func(t *testing.T, g *crossed, m *LM) {
+		sources, err := m.Encode(g.Sources)
+		require.NoError(t, err)
+		for _, b := range g.Beams {
+			for i, want := range b.Results {
+				gen := &generate.Generator[*Sequence]{Model: sources[i], EOS: g.Ends}
+				if len(want.IDs) == 1 {
+					require.Equal(t, want.IDs[0], written(t, gen, m.Start(), b.Options), "%s", b.Options)
+					continue
+				}
+				o := generate.BeamOptions{MaxTokens: 12, LengthPenalty: 1, EarlyStopping: generate.StopWhenLikely}
+				require.NoError(t, json.Unmarshal(b.Options, &o))
+				var least struct {
+					N int `json:"min_length"`
+				}
+				require.NoError(t, json.Unmarshal(b.Options, &least))
+				o.MinTokens = max(least.N-1, 0)
+				got, err := gen.Beam(t.Context(), m.Start(), o)
+				require.NoError(t, err)
+				require.Len(t, got, o.Width)
+				for j, beam := range got {
+					require.Equal(t, want.IDs[j], beam.IDs, "%s: source %d, beam %d", b.Options, i, j)
+					require.InEpsilon(t, want.Scores[j], beam.Score, 2e-5)
+				}
+			}
+		}
+	}, Options{})
+}
+
+// written are the tokens of a generation without beams.
+func written(
+	t *testing.T, g *generate.Generator[*Sequence], start []int32, options json.RawMessage,
+) (ids []int32) {
+	t.Helper()
+	o := generate.Options{MaxTokens: 12}
+	require.NoError(t, json.Unmarshal(options, &o))
+	o.MinTokens = 4
+	s := g.NewSession()
+	defer s.Close()
+	run, err := s.Generate(t.Context(), start, o)
+	require.NoError(t, err)
+	for tok, err := range run.Tokens() {
+		require.NoError(t, err)
+		ids = append(ids, tok.ID)
+	}
+	return ids
 }
 
 // Distances are in the buckets of the reference.

@@ -44,8 +44,10 @@ func (g *Generator[S]) answer(prompt []int32, o Options) (*answer, error) {
 			return nil, fmt.Errorf("generate: %w: a stop string is empty", ErrOption)
 		}
 	}
+	if err := o.Rules.check(); err != nil {
+		return nil, fmt.Errorf("generate: %w", err)
+	}
 	sampler.Prompt(prompt)
-	sampler.Constrain(o.Constraint)
 	a := &answer{o: o, sampler: sampler, ids: append([]int32(nil), prompt...), limit: g.Context}
 	a.usage.PromptTokens = len(prompt)
 	a.ends = map[int32]bool{}
@@ -57,6 +59,11 @@ func (g *Generator[S]) answer(prompt []int32, o Options) (*answer, error) {
 			a.ends[id] = true
 		}
 	}
+	most := o.MaxTokens
+	if room := g.Context - len(prompt); g.Context > 0 && (most == 0 || room < most) {
+		most = room
+	}
+	sampler.Constrain(o.Rules.constrain(prompt, most, a.ends, o.Constraint))
 	if g.Tokenizer != nil {
 		a.text = &pieces{stream: g.Tokenizer.Stream(!o.SpecialTokens), stops: o.Stop}
 		sampler.Breakers(breakers(g.Tokenizer, sampler.o.DRYBreakers))

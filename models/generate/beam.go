@@ -19,8 +19,41 @@ type BeamOptions struct {
 	// LengthPenalty is the power of the length that the sum of logarithms is divided by: 1 for the
 	// mean, 0 for the sum.
 	LengthPenalty float64 `json:"length_penalty,omitempty"`
+	// EarlyStopping says when the search ends though beams could go on.
+	EarlyStopping EarlyStopping `json:"early_stopping,omitempty"`
+	Rules
 	// StopIDs are tokens that end a beam, beside those of the generator.
 	StopIDs []int32 `json:"stop_token_ids,omitempty"`
+}
+
+// EarlyStopping says when a search ends of which as many beams have ended as its width.
+type EarlyStopping int
+
+// What ends a search, in the words of generation_config.json.
+const (
+	StopWhenSure   EarlyStopping = iota // "never": no beam that goes on can become better
+	StopWhenLikely                      // false: none is better as long as it is now
+	StopWhenFull                        // true: at once
+)
+
+var earlyStopping = []string{`"never"`, "false", "true"}
+
+// MarshalJSON returns "never", false or true.
+func (e EarlyStopping) MarshalJSON() ([]byte, error) {
+	if e < 0 || int(e) >= len(earlyStopping) {
+		return nil, fmt.Errorf("%w: early_stopping %d", ErrOption, int(e))
+	}
+	return []byte(earlyStopping[e]), nil
+}
+
+// UnmarshalJSON reads "never", false or true.
+func (e *EarlyStopping) UnmarshalJSON(text []byte) error {
+	i := slices.Index(earlyStopping, string(text))
+	if i < 0 {
+		return fmt.Errorf("%w: early_stopping %s, want \"never\", false or true", ErrOption, text)
+	}
+	*e = EarlyStopping(i)
+	return nil
 }
 
 // Beam is a text that was found.
@@ -43,12 +76,15 @@ type beams[S Sequence] struct {
 }
 
 // Beam returns the most likely texts behind a prompt that a search of limited width finds, the best
-// first. A beam ends with a token that ends texts, or with MaxTokens. The search ends when no beam
-// that goes on can become better than those that have ended.
+// first: the same as the reference library's generate with the same options. A beam ends with a
+// token that ends texts, or with MaxTokens.
 func (g *Generator[S]) Beam(ctx context.Context, prompt []int32, o BeamOptions) ([]Beam, error) {
 	if o.Width < 1 || o.MaxTokens < 1 || len(prompt) == 0 || math.IsNaN(o.LengthPenalty) {
 		return nil, fmt.Errorf("beam search: %w: num_beams %d, max_tokens %d, length_penalty %v, %d tokens of a prompt",
 			ErrOption, o.Width, o.MaxTokens, o.LengthPenalty, len(prompt))
+	}
+	if err := o.Rules.check(); err != nil {
+		return nil, fmt.Errorf("beam search: %w", err)
 	}
 	if g.Context > 0 {
 		if len(prompt) >= g.Context {
@@ -84,19 +120,23 @@ func (b *beams[S]) score(logProb float64, n int) float64 {
 	return logProb / math.Pow(float64(n), b.o.LengthPenalty)
 }
 
-// decided says whether no beam that has n tokens at least can be among the best any more.
+// decided says whether the search ends before token n of its beams.
 func (b *beams[S]) decided(n int) bool {
 	if len(b.done) < b.o.Width {
 		return false
 	}
-	length := n // a sum below 0 is divided by more where the beam is longer
-	if b.o.LengthPenalty > 0 {
-		length = b.o.MaxTokens
+	length := n - 1
+	switch {
+	case b.o.EarlyStopping == StopWhenFull:
+		return true
+	case b.o.EarlyStopping == StopWhenSure && b.o.LengthPenalty > 0:
+		length = b.o.MaxTokens // a sum below 0 is divided by more where the beam is longer
 	}
 	return b.score(b.live[0].LogProb, length) <= b.done[b.o.Width-1].Score
 }
 
-// step extends all beams by one token.
+// step extends all beams by one token. Of the candidates that end, those count that are among the
+// first.
 func (b *beams[S]) step() error {
 	logits, err := b.feed()
 	if err != nil {
@@ -108,8 +148,9 @@ func (b *beams[S]) step() error {
 	}
 	b.live = nil
 	for rank, c := range next {
-		switch c.Score = b.score(c.LogProb, len(c.IDs)); {
-		case b.ends[c.IDs[len(c.IDs)-1]]:
+		n := len(c.IDs)
+		switch c.Score = b.score(c.LogProb, n); {
+		case b.ends[c.IDs[n-1]] || n == b.o.MaxTokens:
 			if rank < b.o.Width {
 				b.done = append(b.done, c)
 			}
@@ -126,7 +167,14 @@ func byScore(x, y Beam) int { return cmp.Compare(y.Score, x.Score) }
 
 // candidates are the most likely extensions, so many that enough go on even if all beams could end.
 func (b *beams[S]) candidates(logits *tensor.Tensor) ([]Beam, error) {
-	k := min(b.o.Width*(1+len(b.ends)), logits.Size(1))
+	k := b.o.Width * (1 + len(b.ends))
+	list, most := make([]limits, len(b.live)), 0
+	for i, beam := range b.live {
+		all := slices.Concat(b.prompt, beam.IDs)
+		list[i] = b.o.next(all, len(beam.IDs), b.o.MaxTokens, b.ends)
+		most = max(most, len(list[i].banned))
+	}
+	k = min(k+most, logits.Size(1))
 	probs, ids := logits.Cast(tensor.F32).LogSoftmax(1).TopK(k, 1, false)
 	p, err := tensor.ToSlice[float32](probs)
 	if err != nil {
@@ -137,13 +185,23 @@ func (b *beams[S]) candidates(logits *tensor.Tensor) ([]Beam, error) {
 		return nil, err
 	}
 	var next []Beam
-	for i, x := range p {
-		from := b.live[i/k]
-		if x != x {
-			return nil, errLogits("a logit is NaN")
+	add := func(from Beam, id int32, logProb float64) {
+		ids := append(slices.Clone(from.IDs), id)
+		next = append(next, Beam{IDs: ids, LogProb: from.LogProb + logProb})
+	}
+	for i, from := range b.live {
+		if id := list[i].forced; id != nil { // what has to be is certain
+			add(from, *id, 0)
+			continue
 		}
-		ids := append(slices.Clone(from.IDs), int32(at[i]))
-		next = append(next, Beam{IDs: ids, LogProb: from.LogProb + float64(x)})
+		for j, x := range p[i*k : (i+1)*k] {
+			if x != x {
+				return nil, errLogits("a logit is NaN")
+			}
+			if id := int32(at[i*k+j]); list[i].allowed(id) {
+				add(from, id, float64(x))
+			}
+		}
 	}
 	slices.SortStableFunc(next, func(x, y Beam) int { return cmp.Compare(y.LogProb, x.LogProb) })
 	return next, nil
@@ -185,11 +243,12 @@ func common(a, b []int32) int {
 	return n
 }
 
-// result is the best beams with their texts; those that did not end count as they are.
+// result is the best beams with their texts.
 func (b *beams[S]) result() ([]Beam, error) {
-	out := append(b.done, b.live...)
-	slices.SortStableFunc(out, byScore)
-	out = out[:min(len(out), b.o.Width)]
+	out := b.done
+	if len(out) == 0 {
+		return nil, fmt.Errorf("beam search: %w: the rules leave no token", ErrOption)
+	}
 	for i := range out {
 		if b.g.Tokenizer == nil {
 			continue

@@ -34,6 +34,7 @@ type Model[S Sequence] interface {
 // Options says what is generated, and when that ends.
 type Options struct {
 	Sampling
+	Rules
 
 	// MaxTokens is how many tokens are generated at most; 0 for as many as the model can look at.
 	MaxTokens int `json:"max_tokens,omitempty"`
