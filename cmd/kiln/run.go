@@ -36,6 +36,7 @@ type runFlags struct {
 	lookup                int
 	lora                  []string
 	schema, gbnf, pattern string
+	to                    string
 }
 
 func runCommand() *cobra.Command {
@@ -47,7 +48,8 @@ func runCommand() *cobra.Command {
 			"the prompt. A name on the hub, where there is no such path, is downloaded as by kiln pull.\n" +
 			"Without a prompt it answers lines of the terminal, where /help lists commands,\n" +
 			"or all of the standard input. A model without a chat template, or -raw, goes on with the\n" +
-			"text. An interrupt (Ctrl-C) ends the answer. Rates are on the standard error.\n\n" +
+			"text, and one with an encoder translates or summarises it. An interrupt (Ctrl-C) ends the answer.\n" +
+			"Rates are on the standard error.\n\n" +
 			"How tokens are chosen is what the model's generation_config.json says, if it does, and else\n" +
 			"a temperature of 0.8 and a min-p of 0.05.",
 		Example: "  kiln run Qwen/Qwen3-0.6B\n  kiln run org/name-GGUF:Q4_K_M\n  kiln run llama.Q4_K_M.gguf -temp 0 -n 100 \"Why is the sky blue?\"",
@@ -72,6 +74,8 @@ func runCommand() *cobra.Command {
 	s.StringVar(&f.schema, "schema", "", "a `file` with a JSON schema that answers fit")
 	s.StringVar(&f.gbnf, "grammar", "", "a `file` with a grammar in GBNF that answers follow")
 	s.StringVar(&f.pattern, "regexp", "", "a regular `expression` that answers match")
+	s.StringVar(&f.to, "to", "", "the `token` that answers begin with, for models that translate to several\n"+
+		"languages, such as deu_Latn")
 	s.BoolVar(&f.think, "think", true, "have the model think first, where its chat template knows that")
 	s.BoolVar(&f.raw, "raw", false, "go on with the text, without the chat template")
 	s.BoolVarP(&f.interactive, "interactive", "i", false, "answer line by line, whatever the input is")
@@ -115,7 +119,14 @@ func runModel(cmd *cobra.Command, f runFlags, args []string) error {
 		}
 		t.Constrain = func() generate.Constraint { return rules.Constrain(v) }
 	}
-	if lm.Template != "" && !f.raw {
+	switch {
+	case lm.Encodes():
+		if err := f.writes(cmd, t, lm, path); err != nil {
+			return err
+		}
+	case f.to != "":
+		return usageError{errors.New("-to: the model has no encoder, and so does not translate")}
+	case lm.Template != "" && !f.raw:
 		if t.Render, err = chatTemplate(lm, f.thinking(cmd)); err != nil {
 			return fmt.Errorf("%s: %w (-raw does without its chat template)", args[0], err)
 		}

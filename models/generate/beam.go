@@ -48,6 +48,9 @@ func (e EarlyStopping) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads "never", false or true.
 func (e *EarlyStopping) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		return nil
+	}
 	i := slices.Index(earlyStopping, string(text))
 	if i < 0 {
 		return fmt.Errorf("%w: early_stopping %s, want \"never\", false or true", ErrOption, text)

@@ -65,6 +65,7 @@ func TestEarlyStopping(t *testing.T) {
 		require.Equal(t, text, string(b))
 	}
 	require.ErrorIs(t, json.Unmarshal([]byte("1"), new(EarlyStopping)), ErrOption)
+	require.NoError(t, json.Unmarshal([]byte(`{"early_stopping": null}`), &BeamOptions{}))
 	_, err := json.Marshal(EarlyStopping(3))
 	require.ErrorContains(t, err, "early_stopping 3")
 }

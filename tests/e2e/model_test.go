@@ -67,6 +67,82 @@ func weight(ts *testscript.TestScript, name string, shape layout.Shape, at func(
 	return e
 }
 
+// writeTranslator writes a model with an encoder, T5, that answers with the most frequent letter of
+// a text: write-translator folder.
+// Attention is the mean of all tokens; that to the encoder puts it behind the features of the
+// decoder's own tokens, and the head sees it there, and the end behind each letter.
+func writeTranslator(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: write-translator folder")
+	}
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	for name, v := range map[string]any{
+		"tokenizer.json": byteTokenizer(),
+		"config.json": map[string]any{
+			"model_type": "t5", "d_model": 2 * modelWidth, "d_kv": 64, "d_ff": modelMiddle, "num_layers": 1,
+			"num_heads": 5, "vocab_size": modelVocab, "pad_token_id": 0, "eos_token_id": modelEnd,
+			"decoder_start_token_id": 0, "tie_word_embeddings": false,
+		},
+		"generation_config.json": map[string]any{"num_beams": 3, "max_length": 8},
+	} {
+		b, err := json.Marshal(v)
+		ts.Check(err)
+		ts.Check(os.WriteFile(filepath.Join(dir, name), b, 0o644))
+	}
+	var list []*file.Entry
+	add := func(name string, rows, columns int, at func(row, column int) float32) {
+		list = append(list, weight(ts, name+".weight", layout.Shape{rows, columns}, func(i int) float32 {
+			return at(i/columns, i%columns)
+		}))
+	}
+	none := func(int, int) float32 { return 0 }
+	same := func(r, c int) float32 {
+		if r == c {
+			return 1
+		}
+		return 0
+	}
+	norm := func(name string) {
+		list = append(list, weight(ts, name+".layer_norm.weight", layout.Shape{2 * modelWidth},
+			func(int) float32 { return 1 }))
+	}
+	attention := func(name string, v, o func(r, c int) float32) {
+		add(name+".q", modelWidth, 2*modelWidth, none)
+		add(name+".k", modelWidth, 2*modelWidth, none)
+		add(name+".v", modelWidth, 2*modelWidth, v)
+		add(name+".o", 2*modelWidth, modelWidth, o)
+	}
+	add("shared", modelVocab, 2*modelWidth, same)
+	for i, part := range []string{"encoder", "decoder"} {
+		layer := part + ".block.0.layer."
+		attention(layer+"0.SelfAttention", none, none)
+		add(layer+"0.SelfAttention.relative_attention_bias", 32, 5, none)
+		norm(layer + "0")
+		if i == 1 {
+			behind := func(r, c int) float32 { return same(r-modelWidth, c) }
+			attention(layer+"1.EncDecAttention", same, behind)
+			norm(layer + "1")
+		}
+		mlp := layer + string(rune('1'+i))
+		add(mlp+".DenseReluDense.wi", modelMiddle, 2*modelWidth, none)
+		add(mlp+".DenseReluDense.wo", 2*modelWidth, modelMiddle, none)
+		norm(mlp)
+		list = append(list, weight(ts, part+".final_layer_norm.weight", layout.Shape{2 * modelWidth},
+			func(int) float32 { return 1 }))
+	}
+	add("lm_head", modelVocab, 2*modelWidth, func(r, c int) float32 {
+		switch {
+		case r == modelEnd && c >= 'a' && c <= 'z':
+			return 100
+		case r >= 'a' && r <= 'z':
+			return same(r+modelWidth, c)
+		}
+		return 0
+	})
+	ts.Check(safetensors.WriteFile(filepath.Join(dir, "model.safetensors"), nil, list...))
+}
+
 // writeRanker writes a cross-encoder that scores texts by how much of them is the letter x:
 // write-ranker folder.
 // The embedding of a token is a unit vector, attention is the mean of all tokens, and the head sees

@@ -25,6 +25,11 @@ type Talk[S generate.Sequence] struct {
 	Constrain func() generate.Constraint           // what each answer has to follow; nil for nothing
 	Terminal  bool                                 // a person types: show where
 
+	// Encode reads a text for a model with an encoder, and returns the model that writes what comes
+	// of it, and the tokens that this begins with; nil for other models. Each text is for itself.
+	Encode func(text string) (generate.Model[S], []int32, error)
+	Beams  *generate.BeamOptions // how beams are searched for; nil for one token after the other
+
 	session  *generate.Session[S]
 	messages []chat.Message // without that of the system
 	text     string         // so far, where there are no chats
@@ -115,6 +120,9 @@ func (t *Talk[S]) line(ctx context.Context, text string) error {
 func (t *Talk[S]) Answer(ctx context.Context, text string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
+	if t.Encode != nil {
+		return t.write(ctx, text)
+	}
 	messages, whole := append(t.messages, chat.Message{Role: "user", Content: text}), t.text+text
 	ids, err := t.prompt(messages, whole)
 	if err != nil {
@@ -136,6 +144,37 @@ func (t *Talk[S]) Answer(ctx context.Context, text string) error {
 	}
 	answer, err := t.print(run)
 	t.messages, t.text = append(messages, chat.Message{Role: "assistant", Content: answer}), whole+answer
+	fmt.Fprintln(t.Out)
+	t.rates(run.Usage())
+	return err
+}
+
+// write has a model with an encoder read a text, and shows what it writes.
+func (t *Talk[S]) write(ctx context.Context, text string) error {
+	g := *t.Generator
+	var start []int32
+	var err error
+	if g.Model, start, err = t.Encode(text); err != nil {
+		return err
+	}
+	if t.Beams != nil {
+		beams, err := g.Beam(ctx, start, *t.Beams)
+		if err == nil {
+			_, err = fmt.Fprintln(t.Out, beams[0].Text)
+		}
+		return err
+	}
+	o := t.Options
+	if t.Constrain != nil {
+		o.Constraint = t.Constrain()
+	}
+	s := g.NewSession()
+	defer s.Close()
+	run, err := s.Generate(ctx, start, o)
+	if err != nil {
+		return err
+	}
+	_, err = t.print(run)
 	fmt.Fprintln(t.Out)
 	t.rates(run.Usage())
 	return err
