@@ -10,9 +10,9 @@
 //	model          makes tokens of each piece: BPE, WordPiece, Unigram, WordLevel
 //	post-processor special tokens around the text: [CLS] … [SEP], <s> …
 //
-// Truncation and padding follow. Every token knows which bytes of the text it is
-// from. The way back is a decoder; a [Stream] decodes ids as a model makes them
-// and never returns a part of a character.
+// Truncation and padding follow; [Tokenizer.Parts] returns what truncation leaves out, too. Every
+// token knows which bytes of the text it is from. The way back is a decoder; a [Stream] decodes ids
+// as a model makes them and never returns a part of a character.
 //
 //	t, err := tokenizers.Open("tokenizer.json")
 //	e, err := t.Encode("Hello", tokenizers.Options{SpecialTokens: true})

@@ -332,7 +332,10 @@ func (c *truncationConfig) read() (*Truncation, error) {
 	if c.MaxLength < 0 {
 		err = fmt.Errorf("max_length is %d", c.MaxLength)
 	}
-	return &Truncation{c.MaxLength, left, name}, err
+	if c.Stride < 0 {
+		err = fmt.Errorf("stride is %d", c.Stride)
+	}
+	return &Truncation{MaxLength: c.MaxLength, Left: left, Strategy: name, Stride: c.Stride}, err
 }
 
 func isLeft(direction string) (bool, error) {

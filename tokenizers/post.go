@@ -307,12 +307,12 @@ func (t *Tokenizer) process(a, b *Encoding, o Options) (*Encoding, error) {
 		list = append(list, b)
 	}
 	if t.Truncation != nil {
-		added := 0
-		if t.post != nil && o.SpecialTokens {
-			added = t.post.adds(b != nil)
-		}
-		if err := t.Truncation.apply(list, added); err != nil {
+		n, err := t.Truncation.lengths(list, t.addedTokens(b != nil, o))
+		if err != nil {
 			return nil, err
+		}
+		for i, e := range list {
+			e.truncate(n[i], t.Truncation.Left)
 		}
 	}
 	if t.post != nil {
@@ -350,48 +350,54 @@ type Truncation struct {
 	MaxLength int    // with special tokens
 	Left      bool   // the first tokens go instead of the last ones
 	Strategy  string // of pairs: longest_first, only_first or only_second; empty is the first
+	// Stride is how many tokens of a text the parts that [Tokenizer.Parts] returns have in common
+	// with the one before.
+	Stride int
 }
 
 // ErrTruncation says that a text cannot be made short enough.
 var ErrTruncation = errors.New("cannot truncate")
 
-func (t *Truncation) apply(list []*Encoding, added int) error {
+// addedTokens is how many special tokens are added to a text or a pair.
+func (t *Tokenizer) addedTokens(pair bool, o Options) int {
+	if t.post == nil || !o.SpecialTokens {
+		return 0
+	}
+	return t.post.adds(pair)
+}
+
+// lengths are how many tokens stay of each text.
+func (t *Truncation) lengths(list []*Encoding, added int) ([2]int, error) {
+	var n [2]int
 	limit := t.MaxLength - added
 	if limit < 0 {
-		return fmt.Errorf("%w to %d tokens, of which %d are special tokens",
+		return n, fmt.Errorf("%w to %d tokens, of which %d are special tokens",
 			ErrTruncation, t.MaxLength, added)
 	}
 	total := 0
-	for _, e := range list {
-		total += len(e.IDs)
+	for i, e := range list {
+		n[i] = len(e.IDs)
+		total += n[i]
 	}
 	if total <= limit {
-		return nil
+		return n, nil
 	}
 	if t.Strategy == "only_first" || t.Strategy == "only_second" {
-		return t.one(list, total-limit)
+		i, excess := 0, total-limit
+		if t.Strategy == "only_second" {
+			i = 1
+		}
+		if i >= len(list) || n[i] <= excess {
+			return n, fmt.Errorf("%w by %d tokens with strategy %s", ErrTruncation, excess, t.Strategy)
+		}
+		n[i] -= excess
+		return n, nil
 	}
-	n := []int{limit, 0}
+	n[0] = limit
 	if len(list) == 2 {
 		n[0], n[1] = shares(len(list[0].IDs), len(list[1].IDs), limit)
 	}
-	for i, e := range list {
-		e.truncate(n[i], t.Left)
-	}
-	return nil
-}
-
-// one takes all that is too much away from one text.
-func (t *Truncation) one(list []*Encoding, excess int) error {
-	i := 0
-	if t.Strategy == "only_second" {
-		i = 1
-	}
-	if i >= len(list) || len(list[i].IDs) <= excess {
-		return fmt.Errorf("%w by %d tokens with strategy %s", ErrTruncation, excess, t.Strategy)
-	}
-	list[i].truncate(len(list[i].IDs)-excess, t.Left)
-	return nil
+	return n, nil
 }
 
 // shares returns how many of a and b tokens stay if there is place for limit:
