@@ -51,6 +51,7 @@ BEAMS = [
      "forced_eos_token_id": 2, "bad_words_ids": [[9], [44, 7], [21, 30]], "no_repeat_ngram_size": 2,
      "min_length": 6},
     {"num_beams": 2, "length_penalty": -1.0, "min_length": 4, "forced_eos_token_id": 2},
+    {"num_beams": 2, "length_penalty": 3.0},
     {"num_beams": 1, "forced_bos_token_id": 21, "forced_eos_token_id": 2, "no_repeat_ngram_size": 3,
      "bad_words_ids": [[9], [50, 12]], "min_length": 5},
 ]
@@ -114,7 +115,7 @@ def make(name, kind, config, change):
                        decoder_input_ids=torch.tensor([start] * len(SOURCES))).logits
         beams = []
         for o in BEAMS:
-            if name != "t5" and name != "marian" and o != BEAMS[0] and o != BEAMS[-1]:
+            if name != "t5" and name != "marian" and o not in (BEAMS[0], BEAMS[-2], BEAMS[-1]):
                 continue
             beams.append(dict(options=o, results=generated(model, ids, mask, o)))
     with torch.no_grad():
