@@ -69,3 +69,25 @@ func TestEarlyStopping(t *testing.T) {
 	_, err := json.Marshal(EarlyStopping(3))
 	require.ErrorContains(t, err, "early_stopping 3")
 }
+
+// A search of which one beam has ended with a mean of −0.5, while one of a sum of −3 goes on.
+func TestDecided(t *testing.T) {
+	b := &beams[*toySequence]{done: []Beam{{Score: -0.5}}, live: []Beam{{LogProb: -3}}}
+	for _, c := range []struct {
+		how     EarlyStopping
+		penalty float64
+		n       int
+		want    bool
+	}{
+		{StopWhenLikely, 1, 7, true}, // 6 tokens: −0.5
+		{StopWhenLikely, 1, 8, false},
+		{StopWhenSure, 1, 7, false}, // 10 tokens: −0.3
+		{StopWhenSure, -1, 7, true},
+		{StopWhenFull, 1, 8, true},
+	} {
+		b.o = BeamOptions{Width: 1, MaxTokens: 10, LengthPenalty: c.penalty, EarlyStopping: c.how}
+		require.Equal(t, c.want, b.decided(c.n), "%+v", c)
+	}
+	b.o.Width = 2
+	require.False(t, b.decided(8))
+}
