@@ -104,6 +104,11 @@ func TestAdapters(t *testing.T) {
 					require.Equal(t, o.Merge, len(apart) == 0)
 					got := floats(t, m.StepAll(m.NewSequence(), g.Prompt))
 					require.InDeltaSlice(t, g.logits(), got, 2e-4)
+					s, vocab := m.NewSequence(), m.Config.VocabSize
+					for i, id := range g.Prompt { // also by graphs, where the device has some
+						got := floats(t, m.Step([]*Sequence{s}, [][]int32{{id}}))
+						require.InDeltaSlice(t, g.logits()[i*vocab:(i+1)*vocab], got, 2e-4)
+					}
 				}
 			}
 		})

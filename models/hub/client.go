@@ -54,7 +54,7 @@ func FromEnvironment() (*Client, error) {
 	caches := env("XDG_CACHE_HOME", filepath.Join(home, ".cache"))
 	hf := env("HF_HOME", filepath.Join(caches, "huggingface"))
 	c := &Client{
-		Endpoint: strings.TrimRight(env("HF_ENDPOINT", DefaultEndpoint), "/"),
+		Endpoint: env("HF_ENDPOINT", DefaultEndpoint),
 		Cache:    env("HF_HUB_CACHE", env("HUGGINGFACE_HUB_CACHE", filepath.Join(hf, "hub"))),
 		Token:    strings.TrimSpace(cmp.Or(os.Getenv("HF_TOKEN"), os.Getenv("HUGGING_FACE_HUB_TOKEN"))),
 		Offline:  on("HF_HUB_OFFLINE"),
@@ -72,10 +72,14 @@ func FromEnvironment() (*Client, error) {
 	return c, c.check()
 }
 
+// endpoint is where the hub is, without a slash at the end.
+func (c *Client) endpoint() string {
+	return strings.TrimRight(cmp.Or(c.Endpoint, DefaultEndpoint), "/")
+}
+
 // check looks at what the client is to use.
 func (c *Client) check() error {
-	c.Endpoint = cmp.Or(c.Endpoint, DefaultEndpoint)
-	u, err := url.Parse(c.Endpoint)
+	u, err := url.Parse(c.endpoint())
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return fmt.Errorf("hub: the endpoint %q is no address such as %s", c.Endpoint, DefaultEndpoint)
 	}
@@ -111,7 +115,7 @@ func (t carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 // get asks for an address, from a byte on. The answer is one of 2xx, or 416 for a byte that is
 // none. Its body ends with an error when nothing comes for a while.
 func (c *Client) get(ctx context.Context, address string, from int64) (*http.Response, error) {
-	to, err := url.Parse(c.Endpoint)
+	to, err := url.Parse(c.endpoint())
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (c *Client) refused(r *http.Response) error {
 	switch code := r.Header.Get("X-Error-Code"); {
 	case code == "GatedRepo":
 		return fmt.Errorf("%w: the repository is gated: accept its terms on its page at %s, and set"+
-			" HF_TOKEN to a token of the account: %w", ErrAccess, c.Endpoint, err)
+			" HF_TOKEN to a token of the account: %w", ErrAccess, c.endpoint(), err)
 	case r.StatusCode == http.StatusUnauthorized && c.Token == "":
 		return fmt.Errorf("%w: there is no such repository, or it is private: for that set HF_TOKEN: %w",
 			ErrAccess, err)

@@ -50,7 +50,7 @@ func (s *Snapshot) receiveAll(ctx context.Context, p *part) error {
 	for i := range path {
 		path[i] = url.PathEscape(path[i])
 	}
-	address := s.c.Endpoint + "/" + s.Repo + "/resolve/" + s.Commit + "/" + strings.Join(path, "/")
+	address := s.c.endpoint() + "/" + s.Repo + "/resolve/" + s.Commit + "/" + strings.Join(path, "/")
 	most := p.n
 	err := s.c.attempts(ctx, tries, func() (bool, error) {
 		err := s.receive(ctx, p, address)

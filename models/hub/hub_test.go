@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -44,6 +45,15 @@ func TestDownload(t *testing.T) {
 	ref, err := os.ReadFile(filepath.Join(repo, "refs", "main"))
 	require.NoError(t, err)
 	require.Equal(t, commit, string(ref))
+	var tree tree // in the form of the hub's own library
+	text, err := os.ReadFile(filepath.Join(repo, "trees", commit+".json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &tree))
+	sum, _ := s.sum("model.safetensors")
+	require.Equal(t, entry{Size: 300_000, Blob: commit, SHA256: sum, LFS: 300_000},
+		tree.Files["model.safetensors"])
+	sum, _ = s.sum("config.json")
+	require.Equal(t, entry{Size: 22, Blob: sum}, tree.Files["config.json"])
 	blobs, err := os.ReadDir(filepath.Join(repo, "blobs"))
 	require.NoError(t, err)
 	require.Len(t, blobs, len(s.files), "nothing else is left")
@@ -472,7 +482,8 @@ func TestFromEnvironment(t *testing.T) {
 	}
 	c := get()
 	require.Equal(t, filepath.Join(home, ".cache", "huggingface", "hub"), c.Cache)
-	require.Equal(t, DefaultEndpoint, c.Endpoint)
+	require.Equal(t, DefaultEndpoint, c.endpoint())
+	require.Equal(t, DefaultEndpoint, (&Client{}).endpoint())
 	require.False(t, c.Offline)
 	require.Empty(t, c.Token)
 
@@ -488,7 +499,7 @@ func TestFromEnvironment(t *testing.T) {
 	t.Setenv("HF_ENDPOINT", "https://mirror.example/")
 	t.Setenv("HF_HUB_OFFLINE", "yes")
 	c = get()
-	require.Equal(t, []any{"given", "/models", "https://mirror.example", true}, []any{c.Token, c.Cache, c.Endpoint, c.Offline})
+	require.Equal(t, []any{"given", "/models", "https://mirror.example", true}, []any{c.Token, c.Cache, c.endpoint(), c.Offline})
 	t.Setenv("HF_ENDPOINT", "mirror")
 	_, err := FromEnvironment()
 	require.ErrorContains(t, err, `"mirror"`)

@@ -42,6 +42,7 @@ type File struct {
 	Size int64
 
 	sum string // SHA-256, or git's SHA-1 in 40 digits; "" if it is not known
+	git string // git's SHA-1 of what it has in place of a file in large file storage
 }
 
 // folder is where a repository is in the cache.
@@ -110,7 +111,7 @@ func (c *Client) commit(ctx context.Context, repo, revision string) (string, err
 		most = 1 // the cache may do
 	}
 	var info struct{ SHA string }
-	address := c.Endpoint + "/api/models/" + repo + "/revision/" + url.PathEscape(revision)
+	address := c.endpoint() + "/api/models/" + repo + "/revision/" + url.PathEscape(revision)
 	if _, err := c.json(ctx, most, address, &info); err != nil {
 		return "", err
 	}
@@ -165,7 +166,7 @@ var (
 
 // ask asks the hub which files there are, page by page.
 func (s *Snapshot) ask(ctx context.Context) error {
-	address := s.c.Endpoint + "/api/models/" + s.Repo + "/tree/" + s.Commit + "?recursive=true"
+	address := s.c.endpoint() + "/api/models/" + s.Repo + "/tree/" + s.Commit + "?recursive=true"
 	for address != "" {
 		var page []struct {
 			Type, Path, OID string
@@ -180,7 +181,7 @@ func (s *Snapshot) ask(ctx context.Context) error {
 			return err
 		}
 		for _, e := range page {
-			f := File{Path: e.Path, Size: e.Size, sum: e.OID}
+			f := File{Path: e.Path, Size: e.Size, sum: e.OID, git: e.OID}
 			if e.LFS != nil {
 				f.Size, f.sum = e.LFS.Size, e.LFS.OID
 			}
@@ -243,7 +244,7 @@ func (s *Snapshot) readTree() bool {
 	var list []File
 	for _, name := range slices.Sorted(maps.Keys(t.Files)) {
 		e := t.Files[name]
-		f := File{Path: name, Size: e.Size, sum: e.Blob}
+		f := File{Path: name, Size: e.Size, sum: e.Blob, git: e.Blob}
 		if e.SHA256 != "" {
 			f.Size, f.sum = e.LFS, e.SHA256
 		}
@@ -259,7 +260,7 @@ func (s *Snapshot) readTree() bool {
 func (s *Snapshot) writeTree() error {
 	t := tree{Version: 1, Files: map[string]entry{}}
 	for _, f := range s.Files {
-		e := entry{Size: f.Size, Blob: f.sum}
+		e := entry{Size: f.Size, Blob: f.git}
 		if len(f.sum) == 64 {
 			e.SHA256, e.LFS = f.sum, f.Size
 		}
