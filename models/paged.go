@@ -5,12 +5,11 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
-// Sizes of pools: tokens of a page, and pages at first. A pool that is full grows by as many as it
-// has.
-const (
-	pageTokens = 32
-	firstPages = 64
-)
+// PageTokens is how many tokens a page of [Options.Paged] has.
+const PageTokens = 32
+
+// firstPages is how many pages a pool has at first. One that is full grows by as many as it has.
+const firstPages = 64
 
 // paged is what a sequence keeps for a layer, in pages of the layer's pool.
 type paged struct {
@@ -36,7 +35,7 @@ func (p *paged) open(dt tensor.DType) error {
 	}
 	if a := p.of; a.pool == nil {
 		pool, err := attention.NewPaged(p.lm.Device, dt, attention.Pages{
-			Count: firstPages, Tokens: pageTokens, Heads: a.kvHeads, KeySize: a.size, ValueSize: a.size,
+			Count: firstPages, Tokens: PageTokens, Heads: a.kvHeads, KeySize: a.size, ValueSize: a.size,
 		})
 		if err != nil {
 			return err
@@ -67,7 +66,7 @@ func (a *Attention) attendPaged(q, k, v *tensor.Tensor, b *batch, layer int) *te
 			return tensor.Fail(op, err)
 		}
 		list[i], same = p.s, same && b.count(i) == b.count(0)
-		pages += (b.count(i) + pageTokens - 1) / pageTokens
+		pages += (b.count(i) + PageTokens - 1) / PageTokens
 		pages++
 	}
 	if less := pages - a.pool.Free(); less > 0 {
