@@ -123,7 +123,7 @@ func (p *stepPlan) use(s *Sequence, first bool) error {
 			p.window = k.Size(-2)
 		}
 		if pool {
-			p.pages = p.tokens / pageTokens
+			p.pages = p.tokens / PageTokens
 			of := c.s.Pages()
 			if pages == nil {
 				pages = of

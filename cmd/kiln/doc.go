@@ -16,6 +16,7 @@
 //	kiln run model [prompt]                                talk with a language model, or have it go on with a text
 //	kiln pull name...                                      download language models from the Hugging Face hub
 //	kiln embed model [texts...]                            make vectors of texts, or compare texts
+//	kiln serve model...                                    serve models by OpenAI's HTTP interface
 //	kiln bench model                                       measure how fast a language model is
 //	kiln cache ls | path | gc | clear                      the store of compiled kernels
 //	kiln cache verify [packages]                           compile again what is in it and compare

@@ -55,7 +55,7 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(checkCommand(), genCommand(), emitCommand(), devicesCommand(), cacheCommand(),
 		prebuildCommand(), verifyCommand(), bundleCommand(), tensorsCommand(), runCommand(), embedCommand(),
-		pullCommand(), benchCommand())
+		pullCommand(), benchCommand(), serveCommand())
 	return root
 }
 

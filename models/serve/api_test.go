@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -11,7 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/models"
 	"github.com/gokiln/kiln/models/generate"
+	"github.com/gokiln/kiln/tensor"
 )
 
 // A completion is the text that a session gives.
@@ -344,33 +347,54 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// embedder gives the number of tokens.
-type embedder struct{}
-
-func (embedder) Embed(_ context.Context, ids [][]int32) (out [][]float32, _ error) {
-	for _, list := range ids {
-		out = append(out, []float32{float32(len(list)), 0, 4})
-	}
-	return out, nil
+// encoder is a BERT with random weights.
+func encoder(t testing.TB) *models.Encoder {
+	t.Helper()
+	c, err := models.ParseConfig([]byte(`{"model_type": "bert", "vocab_size": 257, "hidden_size": 24,
+		"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32, "max_position_embeddings": 64,
+		"architectures": ["BertModel"]}`))
+	require.NoError(t, err)
+	d, err := tensor.Open("cpu")
+	require.NoError(t, err)
+	e, err := models.NewEncoder(c, models.Options{Device: d})
+	require.NoError(t, err)
+	e.Tokenizer, e.MaxTokens = byteTokenizer(t), 64
+	return e
 }
 
+// Vectors are those of the encoder.
 func TestEmbeddings(t *testing.T) {
 	f := newFixture(t, generate.BatchOptions{}, Options{})
-	f.m.Embedder = embedder{}
-	_, got := f.post("/v1/embeddings", object{"input": []string{"a", "abc"}})
-	require.Equal(t, []any{3.0, 0.0, 4.0}, get(t, got, "data.1.embedding"))
+	e := encoder(t)
+	want, err := tensor.ToSlice[float32](e.Embed("a", "abc"))
+	require.NoError(t, err)
+	f.s.models = append(f.s.models, NewEncoder("bert", e))
+	_, got := f.post("/v1/embeddings", object{"model": "bert", "input": []string{"a", "abc"}})
+	for i, x := range want {
+		require.InDelta(t, x, get(t, got, fmt.Sprintf("data.%d.embedding.%d", i/24, i%24)), 1e-6)
+	}
 	require.EqualValues(t, 4, get(t, got, "usage.total_tokens"))
-	_, got = f.post("/v1/embeddings", object{"input": "abc", "encoding_format": "base64", "dimensions": 1})
-	require.Equal(t, "AACAPw==", get(t, got, "data.0.embedding")) // 1
+	_, got = f.post("/v1/embeddings", object{"model": "bert", "input": "abc", "encoding_format": "base64", "dimensions": 1})
+	require.Contains(t, []any{"AACAPw==", "AACAvw=="}, get(t, got, "data.0.embedding")) // 1 or -1
+	_, got = f.post("/v1/embeddings", object{"model": "bert", "input": strings.Split(strings.Repeat("x", 150), "")})
+	require.Len(t, got["data"], 150)
 	for param, body := range map[string]object{
-		"dimensions":      {"input": "a", "dimensions": 4},
+		"dimensions":      {"input": "a", "dimensions": 25},
 		"encoding_format": {"input": "a", "encoding_format": "zip"},
-		"input":           {"input": strings.Repeat("a", 401)},
+		"input":           {"input": []int{1, 2}},
+		"model":           {"prompt": "a"},
 	} {
-		status, got := f.post("/v1/embeddings", body)
+		path := "/v1/embeddings"
+		if param == "model" {
+			path = "/v1/completions"
+		}
+		body["model"] = "bert"
+		status, got := f.post(path, body)
 		require.Equal(t, 400, status)
 		require.Equal(t, param, get(t, got, "error.param"))
 	}
+	_, text := f.ask("GET", "/metrics", nil, "")
+	require.Contains(t, text, `kiln_running{model="bert"} 0`)
 }
 
 // FuzzRequest wants an answer or a reason for every body.

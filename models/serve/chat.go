@@ -96,7 +96,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.Timeout)
 	defer cancel()
 	var q chatRequest
-	m, err := s.read(r, &q, func(m *Model) { q.Sampling = m.Defaults })
+	m, err := s.read(w, r, &q, func(m *Model) { q.Sampling = m.Defaults })
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.Timeout)
 	defer cancel()
 	var q completionRequest
-	m, err := s.read(r, &q, func(m *Model) { q.Sampling = m.Defaults })
+	m, err := s.read(w, r, &q, func(m *Model) { q.Sampling = m.Defaults })
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,13 @@ import (
 	"encoding/binary"
 	"math"
 	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gokiln/kiln/models"
+	"github.com/gokiln/kiln/tensor"
+	"github.com/gokiln/kiln/tokenizers"
 )
 
 // embeddingRequest is the body of a request to /v1/embeddings.
@@ -28,7 +35,7 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.Timeout)
 	defer cancel()
 	var q embeddingRequest
-	m, err := s.read(r, &q, func(*Model) {})
+	m, err := s.read(w, r, &q, func(*Model) {})
 	switch {
 	case err != nil:
 		return err
@@ -37,20 +44,16 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) error {
 	case q.Format != "" && q.Format != "float" && q.Format != "base64":
 		return bad("encoding_format", "%q, want float or base64", q.Format)
 	}
-	ids, err := q.Input.encode(m, "input")
-	if err != nil {
-		return err
+	texts := q.Input.texts
+	switch {
+	case len(q.Input.ids) > 0:
+		return bad("input", "want texts; ids of tokens are not taken")
+	case len(texts) == 0:
+		return bad("input", "there is none")
+	case len(texts) > maxInputs:
+		return bad("input", "%d, want %d at most", len(texts), maxInputs)
 	}
-	if len(ids) > maxInputs {
-		return bad("input", "%d, want %d at most", len(ids), maxInputs)
-	}
-	n := 0
-	for i, list := range ids {
-		if n += len(list); m.Context > 0 && len(list) > m.Context {
-			return bad("input", "number %d has %d tokens, and the model can look at %d", i, len(list), m.Context)
-		}
-	}
-	vectors, err := m.Embedder.Embed(ctx, ids)
+	vectors, n, err := m.Embedder.Embed(ctx, texts)
 	if err != nil {
 		return ended(ctx, err)
 	}
@@ -70,6 +73,44 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) error {
 	reply(w, http.StatusOK, map[string]any{"object": "list", "model": m.ID, "data": data,
 		"usage": map[string]int{"prompt_tokens": n, "total_tokens": n}})
 	return nil
+}
+
+// encoderOf is an [Embedder] of an encoder, for one client at a time.
+type encoderOf struct {
+	mu sync.Mutex
+	e  *models.Encoder
+}
+
+// NewEncoder returns a model of an encoder as [models.OpenEncoder] has loaded it.
+func NewEncoder(id string, e *models.Encoder) *Model {
+	return &Model{ID: id, Created: time.Now(), Context: e.MaxTokens, Embedder: &encoderOf{e: e}}
+}
+
+// textsAtOnce is how many texts are made vectors of before it is looked whether the client is there.
+const textsAtOnce = 64
+
+// Embed implements [Embedder].
+func (e *encoderOf) Embed(ctx context.Context, texts []string) (out [][]float32, tokens int, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for part := range slices.Chunk(texts, textsAtOnce) {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		list := make([]*tokenizers.Encoding, len(part))
+		for i, text := range part {
+			if list[i], err = e.e.Tokens(e.e.Prompt + text); err != nil {
+				return nil, 0, bad("input", "%v", err)
+			}
+			tokens += len(list[i].IDs)
+		}
+		all, err := tensor.ToSlice[float32](e.e.EmbedTokens(list))
+		if err != nil {
+			return nil, 0, err
+		}
+		out = slices.AppendSeq(out, slices.Chunk(all, len(all)/len(part)))
+	}
+	return out, tokens, nil
 }
 
 // maxInputs is how many texts a request may have.

@@ -121,7 +121,9 @@ func (s *Server) showMetrics(w http.ResponseWriter, _ *http.Request) error {
 	m.first.write(&b, "kiln_first_token_seconds", "Time until the first token of an answer, waiting included.")
 	stats := make([]generate.BatchStats, len(s.models))
 	for i, m := range s.models {
-		stats[i] = m.Engine.Stats()
+		if m.Engine != nil {
+			stats[i] = m.Engine.Stats()
+		}
 	}
 	for _, x := range series {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %[1]s %[3]s\n", x.name, x.help, x.kind)

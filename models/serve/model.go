@@ -20,17 +20,17 @@ type Engine interface {
 	Stats() generate.BatchStats
 }
 
-// Embedder makes embeddings of texts.
+// Embedder makes vectors of texts.
 type Embedder interface {
-	// Embed returns a vector for each text, given as ids.
-	Embed(ctx context.Context, ids [][]int32) ([][]float32, error)
+	// Embed returns a vector for each text, and how many tokens they have together.
+	Embed(ctx context.Context, texts []string) (vectors [][]float32, tokens int, err error)
 }
 
 // Model is a language model as it is served. Its fields do not change once a server has it.
 type Model struct {
 	ID        string
 	Created   time.Time
-	Engine    Engine
+	Engine    Engine // nil if it makes no text
 	Tokenizer *tokenizers.Tokenizer
 	Template  string            // of chats; "" if there are none
 	BOS, EOS  string            // texts of special tokens, for the template

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gokiln/kiln/models/generate"
 	"github.com/gokiln/kiln/models/generate/grammar"
@@ -56,11 +58,17 @@ func (t *texts) UnmarshalJSON(b []byte) error {
 }
 
 // read reads the body of a request into to, whose defaults are those of the model that it names.
-func (s *Server) read(r *http.Request, to any, defaults func(m *Model)) (*Model, error) {
+func (s *Server) read(w http.ResponseWriter, r *http.Request, to any, defaults func(m *Model)) (*Model, error) {
 	if s.draining.Load() {
 		return nil, generate.ErrClosed
 	}
+	c := http.NewResponseController(w) // not all writers have deadlines
+	_ = c.SetReadDeadline(time.Now().Add(s.o.Stall))
 	body, err := io.ReadAll(r.Body)
+	_ = c.SetReadDeadline(time.Time{})
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, &problem{Status: http.StatusRequestTimeout, Message: "the request took too long to come"}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -108,6 +116,9 @@ const (
 // options are those of a generation, but for the constraint; answers is how many there are for each
 // prompt.
 func (p *params) options(s *Server, m *Model) (o generate.Options, answers int, err error) {
+	if m.Engine == nil {
+		return o, 0, bad("model", "%s makes embeddings, and no text", m.ID)
+	}
 	o = generate.Options{Sampling: p.Sampling, Stop: p.Stop, StopIDs: p.StopIDs, IgnoreEOS: p.IgnoreEOS}
 	if answers = 1; p.N != nil {
 		if answers = *p.N; answers < 1 || answers > s.o.MaxAnswers {

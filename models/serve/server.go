@@ -23,7 +23,8 @@ type Options struct {
 	MaxTokens  int           // of an answer; 0 for as many as the model can look at
 	MaxAnswers int           // of a request: prompts times n; 0 for 64
 	Timeout    time.Duration // of a request; 0 for 10 minutes
-	// Stall is how long a client may take to receive what was sent, 0 for 30 s.
+	// Stall is how long a client may take to send a request, or to receive a part of an answer; 0 for
+	// 30 s.
 	Stall time.Duration
 }
 
