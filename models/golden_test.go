@@ -164,7 +164,8 @@ func (g *golden) check(t *testing.T, m *LM, within float64) {
 	for i, last := range []int{4, at, n - 3} {
 		close("batch", want[last*vocab:(last+1)*vocab], got[i*vocab:(i+1)*vocab])
 	}
-	got = floats(t, m.Step(list, [][]int32{g.Prompt[5:6], g.Prompt[at+1 : n-1], g.Prompt[n-2 : n-1]}))
+	list[1], list[2] = list[2], list[1] // those first that get one token
+	got = floats(t, m.Step(list, [][]int32{g.Prompt[5:6], g.Prompt[n-2 : n-1], g.Prompt[at+1 : n-1]}))
 	for i, last := range []int{5, n - 2, n - 2} {
 		close("batch", want[last*vocab:(last+1)*vocab], got[i*vocab:(i+1)*vocab])
 	}

@@ -52,20 +52,20 @@ func (b *batch) paged(layer int) bool {
 	return ok
 }
 
-// attendPaged stores keys and values, and returns (tokens, heads·size): for sequences that get as
-// many tokens each by one call, for others one by one.
+// attendPaged stores keys and values, and returns (tokens, heads·size): for the first sequences, as far
+// as they get one token each, by one call, for others one by one.
 func (a *Attention) attendPaged(q, k, v *tensor.Tensor, b *batch, layer int) *tensor.Tensor {
 	const op = "attention of pages"
 	if q.Err() != nil {
 		return q
 	}
-	list, pages, same := make([]*attention.Sequence, len(b.list)), 0, true
+	list, pages := make([]*attention.Sequence, len(b.list)), 0
 	for i, s := range b.list {
 		p := s.layers[layer].(*paged)
 		if err := p.open(k.DType()); err != nil {
 			return tensor.Fail(op, err)
 		}
-		list[i], same = p.s, same && b.count(i) == b.count(0)
+		list[i] = p.s
 		pages += (b.count(i) + PageTokens - 1) / PageTokens
 		pages++
 	}
@@ -75,21 +75,33 @@ func (a *Attention) attendPaged(q, k, v *tensor.Tensor, b *batch, layer int) *te
 		}
 	}
 	k = a.rotated(k, b)
-	if n := len(list); same && n > 1 && b.count(0) == 1 {
-		each := func(t *tensor.Tensor) *tensor.Tensor { return t.Squeeze(0).Transpose(0, 1).Unsqueeze(2) }
-		if err := a.pool.AppendEach(list, each(k), each(v)); err != nil {
+	ones := 0
+	for ones < len(list) && b.count(ones) == 1 {
+		ones++
+	}
+	var parts []*tensor.Tensor
+	if ones > 1 {
+		each := func(t *tensor.Tensor) *tensor.Tensor {
+			return t.Narrow(2, 0, ones).Squeeze(0).Transpose(0, 1).Unsqueeze(2)
+		}
+		if err := a.pool.AppendEach(list[:ones], each(k), each(v)); err != nil {
 			return tensor.Fail(op, err)
 		}
-		return a.pool.Attend(each(q), list, a.options).Reshape(n, a.heads*a.size)
+		y := a.pool.Attend(each(q), list[:ones], a.options)
+		parts = append(parts, y.Reshape(ones, a.heads*a.size))
+	} else {
+		ones = 0
 	}
-	parts := make([]*tensor.Tensor, len(list))
-	for i, s := range list {
+	for i := ones; i < len(list); i++ {
 		of := func(t *tensor.Tensor) *tensor.Tensor { return t.Narrow(2, b.starts[i], b.count(i)) }
-		if err := s.Append(of(k).Squeeze(0), of(v).Squeeze(0)); err != nil {
+		if err := list[i].Append(of(k).Squeeze(0), of(v).Squeeze(0)); err != nil {
 			return tensor.Fail(op, err)
 		}
 		y := a.pool.Attend(of(q), list[i:i+1], a.options)
-		parts[i] = y.Transpose(1, 2).Reshape(b.count(i), a.heads*a.size)
+		parts = append(parts, y.Transpose(1, 2).Reshape(b.count(i), a.heads*a.size))
+	}
+	if len(parts) == 1 {
+		return parts[0]
 	}
 	return tensor.Cat(0, parts...)
 }

@@ -23,6 +23,9 @@ import (
 	"github.com/gokiln/kiln/models/serve"
 )
 
+// batch is the generations of a model.
+type batch = generate.Batch[*models.Sequence]
+
 // serveFlags are the flags of kiln serve.
 type serveFlags struct {
 	addr, device, dtype string
@@ -54,22 +57,21 @@ func serveCommand() *cobra.Command {
 	s.IntVar(&f.context, "context", 0, "look at so many tokens at most; 0 for what the model is made for")
 	s.IntVar(&f.batch.Sequences, "batch", 64, "so many answers grow together")
 	s.IntVar(&f.batch.Waiting, "queue", 256, "so many wait at most; more are refused")
-	s.IntVar(&f.batch.Tokens, "cache-tokens", 0, "keep so many tokens of all together; 0 for as many as there is memory for")
+	s.IntVar(&f.batch.Tokens, "cache-tokens", 0, "keep so many tokens of all; 0 for what memory has room for")
 	s.IntVar(&f.batch.Kept, "keep", 16, "keep so many conversations for their next turn")
 	s.IntVar(&f.chunk, "chunk", 512, "feed so many tokens of prompts in a step")
 	s.IntVarP(&f.server.MaxTokens, "max-tokens", "n", 0, "so many tokens of an answer at most; 0 for all that fit")
 	s.Int64Var(&f.server.MaxBody, "max-body", 8<<20, "so many bytes of a request at most")
 	s.DurationVar(&f.server.Timeout, "timeout", 10*time.Minute, "how long an answer may take, waiting included")
 	s.DurationVar(&f.drain, "drain", 30*time.Second, "how long answers that have begun may take at the end")
-	s.StringArrayVar(&f.server.Origins, "origin", nil, "pages of this `origin` may use the server; * for all; may be given several times")
+	s.StringArrayVar(&f.server.Origins, "origin", nil, "pages of this `origin` may use the server, * for all; may be given again")
 	return cmd
 }
 
 func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
-	for _, n := range []int{f.context, f.batch.Sequences, f.batch.Waiting, f.batch.Tokens, f.batch.Kept, f.chunk, f.server.MaxTokens} {
-		if n < 0 {
-			return usageError{errors.New("numbers are not negative")}
-		}
+	b := &f.batch
+	if min(f.context, b.Sequences, b.Waiting, b.Tokens, b.Kept, f.chunk, f.server.MaxTokens) < 0 {
+		return usageError{errors.New("numbers are not negative")}
 	}
 	f.server.APIKey = os.Getenv("KILN_API_KEY")
 	f.batch.Page = models.PageTokens
@@ -80,7 +82,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	defer l.Close()
 	var list []*serve.Model
-	var batches []*generate.Batch[*models.Sequence]
+	var batches []*batch
 	for _, arg := range args {
 		m, b, err := f.load(cmd, arg)
 		if err != nil {
@@ -107,7 +109,7 @@ var stopped = func() context.Context {
 }()
 
 // load loads a model, and begins its batch if it makes text.
-func (f *serveFlags) load(cmd *cobra.Command, arg string) (*serve.Model, *generate.Batch[*models.Sequence], error) {
+func (f *serveFlags) load(cmd *cobra.Command, arg string) (*serve.Model, *batch, error) {
 	name, path, named := strings.Cut(arg, "=")
 	if !named {
 		path, name = arg, strings.TrimSuffix(arg, ".gguf")
@@ -166,7 +168,9 @@ func (f *serveFlags) load(cmd *cobra.Command, arg string) (*serve.Model, *genera
 }
 
 // serve answers until a signal comes, and then until what has begun is complete.
-func (f *serveFlags) serve(stderr io.Writer, l net.Listener, s *serve.Server, batches []*generate.Batch[*models.Sequence]) error {
+func (f *serveFlags) serve(
+	stderr io.Writer, l net.Listener, s *serve.Server, batches []*batch,
+) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)

@@ -44,9 +44,9 @@ type BatchStats struct {
 // that is behind its prompt, and feeds parts of prompts, [Generator.Chunk] tokens together. They
 // join and leave between steps (Yu et al., "Orca", 2022; Agrawal et al., "Sarathi-Serve", 2024).
 //
-// A generation gets the tokens that [Session.Generate] gives with the same options. Where [BatchOptions.Tokens]
-// or the memory do not suffice, the youngest waits again, and goes on later as if nothing had
-// happened. Drafters are not asked.
+// A generation gets the tokens that [Session.Generate] gives with the same options. Where
+// [BatchOptions.Tokens] or the memory do not suffice, the youngest waits again, and goes on later as
+// if nothing had happened. Drafters are not asked.
 type Batch[S Sequence] struct {
 	g    *Generator[S]
 	o    BatchOptions
@@ -63,6 +63,7 @@ type Batch[S Sequence] struct {
 	// Of the loop alone.
 	active []*member[S] // the oldest first
 	kept   []fed[S]     // the oldest first
+	most   int          // sequences that there is memory for, until one of them ends; 0 for any number
 }
 
 // fed is a sequence, and the tokens that it was fed.
@@ -77,6 +78,8 @@ type member[S Sequence] struct {
 	out *Stream
 	seq S
 	fed int // how many of the ids
+
+	again bool // it had to wait again
 }
 
 // pending is how many ids the model has not seen.
@@ -225,7 +228,7 @@ func (b *Batch[S]) admit() (idle, closing bool) {
 	})
 	for len(b.waiting) > 0 && len(b.active) < b.o.Sequences {
 		m := b.waiting[0]
-		if len(b.active) > 0 && b.missing(m) > 0 {
+		if len(b.active) > 0 && (b.missing(m) > 0 || len(b.active) == b.most) {
 			break
 		}
 		b.waiting = b.waiting[1:]
@@ -247,6 +250,9 @@ func (b *Batch[S]) missing(m *member[S]) int {
 	}
 	if m != nil {
 		sum += b.room(len(m.ids))
+		if m.again { // with less it would have to wait once more before long
+			sum += b.o.Page * len(b.active)
+		}
 	}
 	return sum
 }
@@ -285,6 +291,7 @@ func (b *Batch[S]) join(m *member[S]) {
 
 // end ends a generation, whose sequence is kept if there was no error.
 func (b *Batch[S]) end(m *member[S], err error) {
+	b.most = 0
 	if err == nil && b.o.Kept > 0 {
 		b.kept = append(b.kept, fed[S]{m.seq, m.ids[:m.fed]})
 		if len(b.kept) > b.o.Kept {
@@ -307,6 +314,7 @@ func (b *Batch[S]) preempt() {
 	m := b.active[len(b.active)-1]
 	b.active = b.active[:len(b.active)-1]
 	m.seq.Close()
+	m.again = true
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.waiting = slices.Insert(b.waiting, 0, m)
@@ -445,6 +453,7 @@ func (b *Batch[S]) failed(err error) {
 		}
 	case len(b.active) > 1:
 		b.preempt()
+		b.most = len(b.active)
 	default:
 		b.end(b.active[0], err)
 		b.active = nil

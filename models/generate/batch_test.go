@@ -117,25 +117,29 @@ func TestBatch(t *testing.T) {
 		want[i] = alone(t, g, q)
 	}
 	for name, c := range map[string]struct {
-		o     BatchOptions
-		chunk int
-		fails int
-		state bool
-		check func(t *testing.T, s BatchStats)
+		o      BatchOptions
+		chunk  int
+		fails  int
+		memory int
+		state  bool
+		check  func(t *testing.T, s BatchStats)
 	}{
 		"all":   {check: func(t *testing.T, s BatchStats) { require.Zero(t, s.Preempted) }},
 		"chunk": {chunk: 7, o: BatchOptions{Sequences: 20}},
 		"tight": {o: BatchOptions{Sequences: 30, Tokens: 200, Page: 8},
 			check: func(t *testing.T, s BatchStats) { require.Positive(t, s.Preempted) }},
-		"kept":      {o: BatchOptions{Sequences: 4, Kept: 3, Tokens: 150}},
-		"states":    {o: BatchOptions{Sequences: 4, Kept: 3}, state: true},
-		"one":       {o: BatchOptions{Sequences: 1}},
-		"fails":     {fails: 9, check: func(t *testing.T, s BatchStats) { require.Equal(t, 1, s.Preempted) }},
-		"kept fail": {fails: 30, o: BatchOptions{Sequences: 5, Kept: 3}, state: true},
+		"kept":   {o: BatchOptions{Sequences: 4, Kept: 3, Tokens: 150}},
+		"states": {o: BatchOptions{Sequences: 4, Kept: 3}, state: true},
+		"one":    {o: BatchOptions{Sequences: 1}},
+		"fails":  {fails: 9, check: func(t *testing.T, s BatchStats) { require.Equal(t, 1, s.Preempted) }},
+		"memory": {memory: 300, o: BatchOptions{Sequences: 40},
+			check: func(t *testing.T, s BatchStats) { require.Positive(t, s.Preempted) }},
+		"memory of states": {memory: 200, state: true, o: BatchOptions{Kept: 3}},
+		"kept fail":        {fails: 30, o: BatchOptions{Sequences: 5, Kept: 3}, state: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newToy(t, 257)
-			m.crowd, m.state = c.fails, c.state
+			m.crowd, m.memory, m.state = c.fails, c.memory, c.state
 			g := *g
 			g.Model, g.Chunk = m, c.chunk
 			b := NewBatch(&g, c.o)

@@ -23,6 +23,7 @@ type toy struct {
 	fails  int // the step that fails; 0 for none
 	crowds int // steps of several sequences
 	crowd  int // the one of them that fails; 0 for none
+	memory int // steps fail whose sequences have more tokens together; 0 for any number
 	steps  int
 	live   int     // sequences that are open
 	script []int32 // what it says in place of that, from the first position on
@@ -82,8 +83,12 @@ func (m *toy) Step(list []*toySequence, ids [][]int32) *tensor.Tensor {
 		m.feed(s, ids[i])
 		out = append(out, m.logits(s.ids)...)
 	}
+	all := 0
+	for _, s := range list {
+		all += len(s.ids)
+	}
 	if len(list) > 1 {
-		if m.crowds++; m.crowds == m.crowd {
+		if m.crowds++; m.crowds == m.crowd || m.memory > 0 && all > m.memory {
 			return tensor.Fail("toy", errors.New("planted"))
 		}
 	}

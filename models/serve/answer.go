@@ -95,7 +95,9 @@ type shape interface {
 func name(front string) string { return front + strings.ToLower(rand.Text()) }
 
 // begin starts the generations of prompts, n for each.
-func (s *Server) begin(ctx context.Context, j *job, prompts [][]int32, o generate.Options, n int, g *grammar.Grammar) error {
+func (s *Server) begin(
+	ctx context.Context, j *job, prompts [][]int32, o generate.Options, n int, g *grammar.Grammar,
+) error {
 	if most := s.o.MaxAnswers; len(prompts)*n > most {
 		return bad("n", "%d prompts times %d, want %d answers at most", len(prompts), n, most)
 	}

@@ -326,6 +326,24 @@ func TestLimits(t *testing.T) {
 	require.Contains(t, text, "draining")
 }
 
+// A connection that had a stream goes on being used.
+func TestConnection(t *testing.T) {
+	f := newFixture(t, generate.BatchOptions{}, Options{Stall: 50 * time.Millisecond})
+	for range 3 {
+		require.NotEmpty(t, f.stream("/v1/completions", object{"prompt": "x", "max_tokens": 3}))
+		time.Sleep(100 * time.Millisecond)
+		status, got := f.post("/v1/completions", object{"prompt": "x", "max_tokens": 3})
+		require.Equal(t, 200, status, got)
+	}
+	// A body that does not come is not waited for.
+	r, w := io.Pipe()
+	defer w.Close()
+	answer, err := http.Post(f.URL+"/v1/completions", "application/json", r)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	require.Equal(t, 408, answer.StatusCode)
+}
+
 // The metrics are in the form that Prometheus reads.
 func TestMetrics(t *testing.T) {
 	f := newFixture(t, generate.BatchOptions{}, Options{})

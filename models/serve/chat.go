@@ -70,12 +70,16 @@ func (q *chatRequest) conversation() ([]chat.Message, error) {
 	list := make([]chat.Message, len(q.Messages))
 	for i, m := range q.Messages {
 		if !slices.Contains(roles, m.Role) {
-			return nil, bad("messages.role", "%q of message %d, want one of %s", m.Role, i, strings.Join(roles, ", "))
+			return nil, bad("messages.role", "%q of message %d, want one of %s",
+				m.Role, i, strings.Join(roles, ", "))
 		}
 		if !m.Content.given && len(m.ToolCalls) == 0 {
 			return nil, bad("messages.content", "message %d has none", i)
 		}
-		to := chat.Message{Role: m.Role, Content: m.Content.text, Name: m.Name, ToolCallID: m.ToolCallID, Reasoning: m.Reasoning}
+		to := chat.Message{
+			Role: m.Role, Content: m.Content.text, Name: m.Name, ToolCallID: m.ToolCallID,
+			Reasoning: m.Reasoning,
+		}
 		if m.Role == "developer" { // templates know it as system
 			to.Role = "system"
 		}
@@ -122,13 +126,14 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 	}
 	if choice.forced != nil {
 		if rules != nil {
-			return bad("tool_choice", "there are also response_format, grammar or regexp; want one of them")
+			return bad("tool_choice", "beside response_format, grammar or regexp; want one of them")
 		}
 		if rules, err = choice.grammar(m); err != nil {
 			return err
 		}
 	}
-	ids, err := m.Tokenizer.IDs(text, tokenizers.Options{}) // templates write special tokens themselves
+	// Templates write special tokens themselves.
+	ids, err := m.Tokenizer.IDs(text, tokenizers.Options{})
 	if err != nil {
 		return bad("messages", "%v", err)
 	}
@@ -136,7 +141,8 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 	j := &job{s: s, m: m, probs: o.LogProbs, top: o.TopLogProbs, stream: q.Stream}
 	j.head = head{name("chatcmpl-"), "chat.completion", time.Now().Unix(), m.ID}
 	if q.Stream {
-		j.head.Object, j.usage = "chat.completion.chunk", q.StreamOptions != nil && q.StreamOptions.IncludeUsage
+		j.head.Object = "chat.completion.chunk"
+		j.usage = q.StreamOptions != nil && q.StreamOptions.IncludeUsage
 	}
 	if err := s.begin(ctx, j, [][]int32{ids}, o, n, rules); err != nil {
 		return err
@@ -161,7 +167,8 @@ func (q *chatRequest) prompt(m *Model) (string, *toolChoice, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	o := chat.Options{AddGenerationPrompt: true, BOS: m.BOS, EOS: m.EOS, Variables: q.Variables, Tools: choice.schemas}
+	o := chat.Options{AddGenerationPrompt: true, BOS: m.BOS, EOS: m.EOS, Tools: choice.schemas}
+	o.Variables = q.Variables
 	text, err := t.Render(list, o)
 	if err != nil {
 		return "", nil, bad("messages", "the model's chat template: %v", err)
@@ -217,7 +224,8 @@ type chatChoice struct {
 }
 
 func (c *chatShape) chunk(p part, first bool) any {
-	out := chatChoice{Index: p.index, Delta: &said{Calls: p.calls}, Probs: c.probabilities(p), Finish: orNull(p.finish)}
+	out := chatChoice{Index: p.index, Probs: c.probabilities(p), Finish: orNull(p.finish)}
+	out.Delta = &said{Calls: p.calls}
 	if p.text != "" || first {
 		out.Delta.Content = &p.text
 	}
@@ -231,7 +239,8 @@ func (c *chatShape) whole(p part) any {
 	for i := range p.calls {
 		p.calls[i].Index = nil // they are those of streams
 	}
-	out := chatChoice{Index: p.index, Message: &said{Role: "assistant", Calls: p.calls}, Probs: c.probabilities(p), Finish: orNull(p.finish)}
+	out := chatChoice{Index: p.index, Probs: c.probabilities(p), Finish: orNull(p.finish)}
+	out.Message = &said{Role: "assistant", Calls: p.calls}
 	if p.text != "" || len(p.calls) == 0 {
 		out.Message.Content = &p.text
 	}

@@ -96,7 +96,8 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) error {
 		return bad("best_of", "%d, want n or none", *q.BestOf)
 	}
 	if len(q.LogProbs) > 0 && string(q.LogProbs) != "null" {
-		if err := json.Unmarshal(q.LogProbs, &o.TopLogProbs); err != nil || o.TopLogProbs < 0 || o.TopLogProbs > 20 {
+		err := json.Unmarshal(q.LogProbs, &o.TopLogProbs)
+		if err != nil || o.TopLogProbs < 0 || o.TopLogProbs > 20 {
 			return bad("logprobs", "%s, want 0 to 20", q.LogProbs)
 		}
 		o.LogProbs = true

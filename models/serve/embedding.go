@@ -86,11 +86,13 @@ func NewEncoder(id string, e *models.Encoder) *Model {
 	return &Model{ID: id, Created: time.Now(), Context: e.MaxTokens, Embedder: &encoderOf{e: e}}
 }
 
-// textsAtOnce is how many texts are made vectors of before it is looked whether the client is there.
+// textsAtOnce is how many vectors are made before it is looked whether the client is there.
 const textsAtOnce = 64
 
 // Embed implements [Embedder].
-func (e *encoderOf) Embed(ctx context.Context, texts []string) (out [][]float32, tokens int, err error) {
+func (e *encoderOf) Embed(
+	ctx context.Context, texts []string,
+) (out [][]float32, tokens int, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for part := range slices.Chunk(texts, textsAtOnce) {

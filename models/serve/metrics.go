@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -87,25 +88,28 @@ func (m *metrics) watch(path string, f http.HandlerFunc) http.Handler {
 
 // series are what is shown of each model.
 var series = []struct {
-	name, kind, help string
-	of               func(s generate.BatchStats) int
+	name, help string
+	of         func(s *stats) int
 }{
-	{"kiln_running", "gauge", "Generations that grow.", func(s generate.BatchStats) int { return s.Running }},
-	{"kiln_waiting", "gauge", "Generations that wait.", func(s generate.BatchStats) int { return s.Waiting }},
-	{"kiln_kept_sequences", "gauge", "Sequences that are kept for prompts that begin the same.", func(s generate.BatchStats) int { return s.Kept }},
-	{"kiln_cache_tokens", "gauge", "Tokens whose keys and values are kept.", func(s generate.BatchStats) int { return s.Tokens }},
-	{"kiln_steps_total", "counter", "Steps of the model.", func(s generate.BatchStats) int { return s.Steps }},
-	{"kiln_prompt_tokens_total", "counter", "Tokens of prompts.", func(s generate.BatchStats) int { return s.PromptTokens }},
-	{"kiln_cached_tokens_total", "counter", "Tokens of prompts that were known.", func(s generate.BatchStats) int { return s.CachedTokens }},
-	{"kiln_completion_tokens_total", "counter", "Tokens that were generated.", func(s generate.BatchStats) int { return s.CompletionTokens }},
-	{"kiln_preemptions_total", "counter", "Generations that had to wait again.", func(s generate.BatchStats) int { return s.Preempted }},
-	{"kiln_refusals_total", "counter", "Generations that were refused as too many waited.", func(s generate.BatchStats) int { return s.Refused }},
+	{"running", "Generations that grow.", func(s *stats) int { return s.Running }},
+	{"waiting", "Generations that wait.", func(s *stats) int { return s.Waiting }},
+	{"kept_sequences", "Sequences of ended generations that are kept.", func(s *stats) int { return s.Kept }},
+	{"cache_tokens", "Tokens whose keys and values are kept.", func(s *stats) int { return s.Tokens }},
+	{"steps_total", "Steps of the model.", func(s *stats) int { return s.Steps }},
+	{"prompt_tokens_total", "Tokens of prompts.", func(s *stats) int { return s.PromptTokens }},
+	{"cached_tokens_total", "Tokens of prompts that were known.", func(s *stats) int { return s.CachedTokens }},
+	{"completion_tokens_total", "Tokens that were made.", func(s *stats) int { return s.CompletionTokens }},
+	{"preemptions_total", "Generations that had to wait again.", func(s *stats) int { return s.Preempted }},
+	{"refusals_total", "Generations refused as too many waited.", func(s *stats) int { return s.Refused }},
 }
+
+type stats = generate.BatchStats
 
 // showMetrics answers /metrics, in Prometheus' text form.
 func (s *Server) showMetrics(w http.ResponseWriter, _ *http.Request) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# HELP kiln_requests_total Requests by path and status.\n# TYPE kiln_requests_total counter\n")
+	b.WriteString("# HELP kiln_requests_total Requests by path and status.\n" +
+		"# TYPE kiln_requests_total counter\n")
 	m := &s.metrics
 	m.mu.Lock()
 	var lines []string
@@ -118,17 +122,21 @@ func (s *Server) showMetrics(w http.ResponseWriter, _ *http.Request) error {
 		b.WriteString(line)
 	}
 	m.seconds.write(&b, "kiln_request_seconds", "Time that requests took.")
-	m.first.write(&b, "kiln_first_token_seconds", "Time until the first token of an answer, waiting included.")
-	stats := make([]generate.BatchStats, len(s.models))
+	m.first.write(&b, "kiln_first_token_seconds", "Time until an answer's first token, with waiting.")
+	all := make([]stats, len(s.models))
 	for i, m := range s.models {
 		if m.Engine != nil {
-			stats[i] = m.Engine.Stats()
+			all[i] = m.Engine.Stats()
 		}
 	}
 	for _, x := range series {
-		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %[1]s %[3]s\n", x.name, x.help, x.kind)
+		kind := "gauge"
+		if strings.HasSuffix(x.name, "_total") {
+			kind = "counter"
+		}
+		fmt.Fprintf(&b, "# HELP kiln_%s %s\n# TYPE kiln_%[1]s %[3]s\n", x.name, x.help, kind)
 		for i, m := range s.models {
-			fmt.Fprintf(&b, "%s{model=%q} %d\n", x.name, m.ID, x.of(stats[i]))
+			fmt.Fprintf(&b, "kiln_%s{model=%q} %d\n", x.name, m.ID, x.of(&all[i]))
 		}
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")

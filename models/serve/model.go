@@ -57,10 +57,11 @@ type Model struct {
 // it, of which context is the number of tokens that it looks at.
 func NewModel(id string, lm *models.LM, engine Engine, context int) (*Model, error) {
 	if lm.Tokenizer == nil {
-		return nil, errors.Join(fmt.Errorf("serve: %s: there is no tokenizer beside the weights", id), lm.TokenizerErr)
+		err := fmt.Errorf("serve: %s: there is no tokenizer beside the weights", id)
+		return nil, errors.Join(err, lm.TokenizerErr)
 	}
-	m := &Model{ID: id, Created: time.Now(), Engine: engine, Tokenizer: lm.Tokenizer, Template: lm.Template,
-		Ends: lm.Config.EOS, Vocab: lm.Config.VocabSize, Context: context}
+	m := &Model{ID: id, Created: time.Now(), Engine: engine, Tokenizer: lm.Tokenizer,
+		Template: lm.Template, Ends: lm.Config.EOS, Vocab: lm.Config.VocabSize, Context: context}
 	m.BOS, _ = lm.Tokenizer.Token(lm.Config.BOS)
 	if len(m.Ends) > 0 {
 		m.EOS, _ = lm.Tokenizer.Token(m.Ends[0])
@@ -72,11 +73,11 @@ func NewModel(id string, lm *models.LM, engine Engine, context int) (*Model, err
 func (m *Model) chats() (*chat.Template, error) {
 	m.once.Do(func() {
 		if m.Template == "" {
-			m.broken = &problem{Status: 400, Param: "model", Message: "the model has no chat template; /v1/completions goes on with a text"}
+			m.broken = bad("model", "it has no chat template; /v1/completions goes on with a text")
 			return
 		}
 		if m.template, m.broken = chat.Parse(m.Template); m.broken != nil {
-			m.broken = &problem{Status: 400, Param: "model", Message: "the model's chat template: " + m.broken.Error()}
+			m.broken = bad("model", "its chat template: %v", m.broken)
 		}
 		m.tools = formatOf(m.Template)
 	})
@@ -86,8 +87,14 @@ func (m *Model) chats() (*chat.Template, error) {
 // maxGrammars is how many grammars are kept.
 const maxGrammars = 64
 
+// readGrammar reads a grammar from a text.
+type readGrammar = func(text string) (*grammar.Grammar, error)
+
+// schemaOf reads a JSON schema.
+func schemaOf(text string) (*grammar.Grammar, error) { return grammar.JSONSchema([]byte(text)) }
+
 // grammar returns what a grammar was read to before, or reads it.
-func (m *Model) grammar(kind, text string, read func(string) (*grammar.Grammar, error)) (*grammar.Grammar, error) {
+func (m *Model) grammar(kind, text string, read readGrammar) (*grammar.Grammar, error) {
 	key := kind + ":" + text
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -50,8 +50,12 @@ func (p *problem) kind() string {
 
 // bad is the problem of a field.
 func bad(param, format string, args ...any) *problem {
-	return &problem{Status: http.StatusBadRequest, Param: param, Message: param + ": " + fmt.Sprintf(format, args...)}
+	text := param + ": " + fmt.Sprintf(format, args...)
+	return &problem{Status: http.StatusBadRequest, Param: param, Message: text}
 }
+
+// refused is a problem of no field.
+func refused(status int, text string) *problem { return &problem{Status: status, Message: text} }
 
 // problemOf is what a client is told of an error.
 func problemOf(err error) *problem {
@@ -61,18 +65,20 @@ func problemOf(err error) *problem {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &large):
-		return &problem{Status: http.StatusRequestEntityTooLarge,
-			Message: fmt.Sprintf("the request has more than %d bytes", large.Limit)}
+		return refused(http.StatusRequestEntityTooLarge,
+			fmt.Sprintf("the request has more than %d bytes", large.Limit))
 	case errors.Is(err, generate.ErrBusy):
-		return &problem{Status: http.StatusTooManyRequests, Message: err.Error() + "; try again later"}
+		return refused(http.StatusTooManyRequests, err.Error()+"; try again later")
 	case errors.Is(err, generate.ErrClosed):
-		return &problem{Status: http.StatusServiceUnavailable, Message: "the server is shutting down"}
+		return refused(http.StatusServiceUnavailable, "the server is shutting down")
 	case errors.Is(err, context.DeadlineExceeded):
-		return &problem{Status: http.StatusGatewayTimeout, Message: "the answer took too long"}
+		return refused(http.StatusGatewayTimeout, "the answer took too long")
 	case errors.Is(err, generate.ErrContext):
-		return &problem{Status: http.StatusBadRequest, Code: "context_length_exceeded", Message: err.Error()}
+		p := refused(http.StatusBadRequest, err.Error())
+		p.Code = "context_length_exceeded"
+		return p
 	case errors.Is(err, generate.ErrOption):
-		p := &problem{Status: http.StatusBadRequest, Message: err.Error()}
+		p := refused(http.StatusBadRequest, err.Error())
 		if _, text, ok := strings.Cut(p.Message, generate.ErrOption.Error()+": "); ok {
 			p.Message = text
 			if f := strings.Fields(text); len(f) > 1 && (f[1] == "is" || f[1] == "of") {
@@ -81,14 +87,14 @@ func problemOf(err error) *problem {
 		}
 		return p
 	}
-	return &problem{Status: http.StatusInternalServerError, Message: err.Error()}
+	return refused(http.StatusInternalServerError, err.Error())
 }
 
 // fail answers with an error. Who is gone gets none.
 func fail(w http.ResponseWriter, err error) {
 	p := problemOf(err)
 	if errors.Is(err, context.Canceled) {
-		p = &problem{Status: 499, Message: "the client is gone"}
+		p = refused(499, "the client is gone")
 	}
 	switch p.Status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:

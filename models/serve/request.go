@@ -58,7 +58,9 @@ func (t *texts) UnmarshalJSON(b []byte) error {
 }
 
 // read reads the body of a request into to, whose defaults are those of the model that it names.
-func (s *Server) read(w http.ResponseWriter, r *http.Request, to any, defaults func(m *Model)) (*Model, error) {
+func (s *Server) read(
+	w http.ResponseWriter, r *http.Request, to any, defaults func(m *Model),
+) (*Model, error) {
 	if s.draining.Load() {
 		return nil, generate.ErrClosed
 	}
@@ -67,7 +69,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, to any, defaults f
 	body, err := io.ReadAll(r.Body)
 	_ = c.SetReadDeadline(time.Time{})
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, &problem{Status: http.StatusRequestTimeout, Message: "the request took too long to come"}
+		return nil, refused(http.StatusRequestTimeout, "the request took too long to come")
 	}
 	if err != nil {
 		return nil, err
@@ -104,7 +106,8 @@ func decode(body []byte, to any) error {
 		field := strings.TrimPrefix(strings.TrimPrefix(kind.Field, "params."), "Sampling.")
 		return bad(field, "%s is no %s", kind.Value, kind.Type)
 	}
-	return &problem{Status: http.StatusBadRequest, Message: "the body of the request: " + strings.TrimPrefix(err.Error(), "json: ")}
+	text := "the body of the request: " + strings.TrimPrefix(err.Error(), "json: ")
+	return refused(http.StatusBadRequest, text)
 }
 
 // Bounds of lists in requests.
@@ -119,7 +122,8 @@ func (p *params) options(s *Server, m *Model) (o generate.Options, answers int, 
 	if m.Engine == nil {
 		return o, 0, bad("model", "%s makes embeddings, and no text", m.ID)
 	}
-	o = generate.Options{Sampling: p.Sampling, Stop: p.Stop, StopIDs: p.StopIDs, IgnoreEOS: p.IgnoreEOS}
+	o = generate.Options{Sampling: p.Sampling, Stop: p.Stop, StopIDs: p.StopIDs}
+	o.IgnoreEOS = p.IgnoreEOS
 	if answers = 1; p.N != nil {
 		if answers = *p.N; answers < 1 || answers > s.o.MaxAnswers {
 			return o, 0, bad("n", "%d, want 1 to %d", answers, s.o.MaxAnswers)
@@ -175,20 +179,21 @@ func (p *params) grammar(m *Model) (*grammar.Grammar, error) {
 		list = append(list, g)
 		return err
 	}
-	schema := func(text string) (*grammar.Grammar, error) { return grammar.JSONSchema([]byte(text)) }
 	var err error
 	if f := p.Format; f != nil {
 		switch f.Type {
 		case "text":
 		case "json_object":
-			err = add(m.grammar("response_format", `{"type": "object"}`, schema))
+			err = add(m.grammar("response_format", `{"type": "object"}`, schemaOf))
 		case "json_schema":
+			const field = "response_format.json_schema.schema"
 			if f.Schema == nil || len(f.Schema.Schema) == 0 {
-				return nil, bad("response_format.json_schema.schema", "is missing")
+				return nil, bad(field, "is missing")
 			}
-			err = add(m.grammar("response_format.json_schema.schema", string(f.Schema.Schema), schema))
+			err = add(m.grammar(field, string(f.Schema.Schema), schemaOf))
 		default:
-			return nil, bad("response_format.type", "%q, want text, json_object or json_schema", f.Type)
+			return nil, bad("response_format.type",
+				"%q, want text, json_object or json_schema", f.Type)
 		}
 	}
 	if err == nil && p.Grammar != "" {

@@ -189,7 +189,8 @@ func readEvents(url string, body object) (list []object, err error) {
 			return nil, fmt.Errorf("line %q", lines.Text())
 		}
 		if data == "[DONE]" {
-			return list, nil
+			_, err := io.Copy(io.Discard, r.Body) // so that the connection is used again
+			return list, err
 		}
 		var o object
 		if ok {

@@ -96,11 +96,12 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; connect-src 'self'; "+
-			"style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'")
+			"style-src 'unsafe-inline'; script-src 'unsafe-inline'; "+
+			"base-uri 'none'; frame-ancestors 'none'")
 		_, _ = w.Write(page)
 	})
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		fail(w, &problem{Status: http.StatusNotFound, Message: fmt.Sprintf("there is no %s %s", r.Method, r.URL.Path)})
+		fail(w, refused(http.StatusNotFound, fmt.Sprintf("there is no %s %s", r.Method, r.URL.Path)))
 	})
 }
 
@@ -135,7 +136,7 @@ func (s *Server) origin(of string) bool {
 func (s *Server) allow(r *http.Request) error {
 	if o := r.Header.Get("Origin"); o != "" && !s.origin(o) {
 		if u, err := url.Parse(o); err != nil || u.Host != r.Host {
-			return &problem{Status: http.StatusForbidden, Message: "pages of " + o + " may not use this server"}
+			return refused(http.StatusForbidden, "pages of "+o+" may not use this server")
 		}
 	}
 	if s.o.APIKey == "" {

@@ -45,7 +45,8 @@ type function struct {
 
 // message is the call as templates take it.
 func (c *call) message() (chat.ToolCall, error) {
-	out := chat.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)}
+	out := chat.ToolCall{ID: c.ID, Name: c.Function.Name}
+	out.Arguments = json.RawMessage(c.Function.Arguments)
 	if len(out.Arguments) == 0 {
 		out.Arguments = json.RawMessage("{}")
 	}
@@ -69,9 +70,11 @@ func formatOf(template string) toolFormat {
 	switch {
 	case !has("tools"), has("<function="): // none, or as XML
 	case has("[TOOL_CALLS]"):
-		return toolFormat{open: "[TOOL_CALLS]", arguments: "arguments", forced: "[TOOL_CALLS] [", special: true}
+		return toolFormat{open: "[TOOL_CALLS]", special: true, arguments: "arguments",
+			forced: "[TOOL_CALLS] ["}
 	case has("<tool_call>"):
-		return toolFormat{open: "<tool_call>", end: "</tool_call>", arguments: "arguments", forced: "<tool_call>\n"}
+		return toolFormat{open: "<tool_call>", end: "</tool_call>", arguments: "arguments",
+			forced: "<tool_call>\n"}
 	case has("python_tag"), has("ipython"), has(`"parameters"`):
 		return toolFormat{arguments: "parameters"}
 	}
@@ -160,7 +163,7 @@ func (c *toolChoice) grammar(m *Model) (*grammar.Grammar, error) {
 		list = append(list, fmt.Sprintf(`{"$ref":"#/$defs/%d"}`, i))
 	}
 	schema := `{"anyOf":[` + strings.Join(list, ",") + `],"$defs":{` + strings.Join(parts, ",") + `}}`
-	return m.grammar("tools", schema, func(s string) (*grammar.Grammar, error) { return grammar.JSONSchema([]byte(s)) })
+	return m.grammar("tools", schema, schemaOf)
 }
 
 // moved is a schema whose references go to the place where it becomes a part of another.
@@ -262,9 +265,8 @@ const pythonTag = "<|python_tag|>"
 // whole is for answers that are calls as a whole, or none.
 func (r *callReader) whole(last bool) (text string, calls []call) {
 	start := strings.TrimPrefix(strings.TrimSpace(r.held), pythonTag)
-	if !r.plain && start != "" && !strings.HasPrefix(start, "{") && !strings.HasPrefix(pythonTag, start) {
-		r.plain = true
-	}
+	begins := strings.HasPrefix(start, "{") || strings.HasPrefix(pythonTag, start)
+	r.plain = r.plain || start != "" && !begins
 	if !last && !r.plain {
 		return "", nil
 	}
@@ -289,7 +291,8 @@ func (r *callReader) parse(body string) ([]call, error) {
 			arguments = json.RawMessage("{}")
 		}
 		index := r.n + len(calls)
-		calls = append(calls, call{&index, rand.Text()[:9], "function", function{name, string(arguments)}})
+		f := function{name, string(arguments)}
+		calls = append(calls, call{&index, rand.Text()[:9], "function", f})
 		return nil
 	}
 	if name, arguments, ok := strings.Cut(body, "[ARGS]"); ok {
