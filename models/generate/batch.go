@@ -289,17 +289,22 @@ func (b *Batch[S]) join(m *member[S]) {
 	b.active = append(b.active, m)
 }
 
-// end ends a generation, whose sequence is kept if there was no error.
-func (b *Batch[S]) end(m *member[S], err error) {
+// release takes back the sequence of a generation that ended; it is kept if there was no error.
+func (b *Batch[S]) release(m *member[S], err error) {
 	b.most = 0
-	if err == nil && b.o.Kept > 0 {
-		b.kept = append(b.kept, fed[S]{m.seq, m.ids[:m.fed]})
-		if len(b.kept) > b.o.Kept {
-			b.drop()
-		}
-	} else {
+	if err != nil || b.o.Kept <= 0 {
 		m.seq.Close()
+		return
 	}
+	b.kept = append(b.kept, fed[S]{m.seq, m.ids[:m.fed]})
+	if len(b.kept) > b.o.Kept {
+		b.drop()
+	}
+}
+
+// end ends a generation by an error.
+func (b *Batch[S]) end(m *member[S], err error) {
+	b.release(m, err)
 	m.out.end(m.answer, err)
 }
 
@@ -367,15 +372,27 @@ func (b *Batch[S]) step() {
 	for i, m := range members {
 		m.fed += len(ids[i])
 	}
-	done := 0
+	var all []result[S]
 	if ready > 0 {
-		done = b.choose(logits.Narrow(0, 0, ready), members[:ready])
+		all = b.choose(logits.Narrow(0, 0, ready), members[:ready])
 	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.stats.Steps++
-	b.stats.CompletionTokens += done
+	for _, r := range all {
+		if r.err == nil {
+			b.stats.CompletionTokens++
+		}
+	}
 	b.count()
+	b.mu.Unlock()
+	for _, r := range all { // clients see what is counted already
+		if r.err == nil {
+			r.of.out.add(r.tok, r.of.usage)
+		}
+		if r.ends {
+			r.of.out.end(r.of.answer, r.err)
+		}
+	}
 }
 
 // plan says what is fed: last tokens first, then prompts as far as a step goes, the oldest first.
@@ -404,37 +421,39 @@ func (b *Batch[S]) plan() (list []*member[S], ids [][]int32, ready int) {
 	return list, ids, ready
 }
 
-// choose gives each generation a token, and returns how many did get one.
-func (b *Batch[S]) choose(logits *tensor.Tensor, list []*member[S]) (done int) {
-	samplers := make([]*Sampler, len(list))
+// result is what a generation got of a step.
+type result[S Sequence] struct {
+	of   *member[S]
+	tok  Token
+	ends bool
+	err  error
+}
+
+// choose gives each generation a token. Those that end give up their sequences.
+func (b *Batch[S]) choose(logits *tensor.Tensor, list []*member[S]) []result[S] {
+	samplers, out := make([]*Sampler, len(list)), make([]result[S], len(list))
 	for i, m := range list {
-		samplers[i] = m.sampler
+		samplers[i], out[i].of = m.sampler, m
 	}
 	all, err := Sample(logits, samplers)
 	ended := map[*member[S]]bool{}
-	for i, m := range list {
-		one, its := all, err
+	for i := range out {
+		r, one := &out[i], all
 		if err == nil {
 			one = all[i : i+1]
 		} else { // of one of them, which the others do not suffer from
-			one, its = Sample(logits.Narrow(0, i, 1), samplers[i:i+1])
+			one, r.err = Sample(logits.Narrow(0, i, 1), samplers[i:i+1])
 		}
-		var tok Token
-		var over bool
-		if its == nil {
-			tok, over, its = m.take(one[0])
+		if r.err == nil {
+			r.tok, r.ends, r.err = r.of.take(one[0])
 		}
-		if its == nil {
-			m.out.add(tok, m.usage)
-			done++
-		}
-		if over || its != nil {
-			ended[m] = true
-			b.end(m, its)
+		if r.ends = r.ends || r.err != nil; r.ends {
+			ended[r.of] = true
+			b.release(r.of, r.err)
 		}
 	}
 	b.active = slices.DeleteFunc(b.active, func(m *member[S]) bool { return ended[m] })
-	return done
+	return out
 }
 
 // failed is for a step that failed, as without memory: with fewer sequences it may go. What one
