@@ -280,7 +280,6 @@ func TestAccess(t *testing.T) {
 // Queues are bounded, time too, and who drains takes no more.
 func TestLimits(t *testing.T) {
 	f := newFixture(t, generate.BatchOptions{Sequences: 1, Waiting: 1}, Options{Timeout: 300 * time.Millisecond})
-	f.m.Context = 400
 	endless := object{"prompt": "x", "ignore_eos": true, "stream": true}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -296,24 +295,15 @@ func TestLimits(t *testing.T) {
 		}
 	}()
 	require.Eventually(t, func() bool { return f.batch.Stats().Running == 1 }, 10*time.Second, time.Millisecond)
-	refused, late := false, false
+	refused := false
 	for range 200 {
-		status, got := 0, object(nil)
 		go func() { _, _ = readEvents(f.URL+"/v1/completions", endless) }()
-		status, got = f.post("/v1/completions", object{"prompt": "x", "ignore_eos": true})
-		switch status {
-		case 429:
-			refused = true
+		status, got := f.post("/v1/completions", object{"prompt": "x", "ignore_eos": true})
+		if refused = status == 429; refused {
 			require.Equal(t, "rate_limit_error", get(t, got, "error.type"))
-		case 504:
-			late = true
-			require.Contains(t, get(t, got, "error.message"), "too long")
-		default:
-			require.Equal(t, 200, status, got)
-		}
-		if refused && late {
 			break
 		}
+		require.Contains(t, []int{200, 504}, status, got)
 	}
 	require.True(t, refused, "nothing was refused")
 	cancel()
@@ -324,6 +314,18 @@ func TestLimits(t *testing.T) {
 	r, text := f.ask("GET", "/health", nil, "")
 	require.Equal(t, 503, r.StatusCode)
 	require.Contains(t, text, "draining")
+}
+
+// An answer that takes too long is an error, also within a stream.
+func TestTimeout(t *testing.T) {
+	f := newFixture(t, generate.BatchOptions{}, Options{Timeout: time.Nanosecond})
+	status, got := f.post("/v1/completions", object{"prompt": "x"})
+	require.Equal(t, 504, status, got)
+	require.Equal(t, "the answer took too long", get(t, got, "error.message"))
+	list, err := readEvents(f.URL+"/v1/completions", object{"prompt": "x", "stream": true})
+	require.Error(t, err) // without the mark of its end
+	require.Len(t, list, 1)
+	require.Equal(t, "the answer took too long", get(t, list[0], "error.message"))
 }
 
 // A connection that had a stream goes on being used.
