@@ -21,7 +21,7 @@ var (
 // bytesOf is a row for processors, whose warps are vectors: it rounds activations to bytes.
 func bytesOf(c kernels.Band) ops.Strategy[manyProblem] {
 	return ops.Strategy[manyProblem]{
-		Name: fmt.Sprintf("bytes of %d rows by %d for a lane", c.High, c.Each),
+		Name: fmt.Sprintf("bytes of %d rows by %d for a lane", c.MR, c.NR),
 		Fits: func(p *manyProblem) bool { return p.vectors() == nil },
 		Run:  func(_ *runtime.Stream, p *manyProblem) error { return p.runBands(c) },
 	}
@@ -59,9 +59,9 @@ func (p *manyProblem) runBands(c kernels.Band) error {
 	c.Lanes = dsl.ConstInt(lanes)
 	most := ops.RowBlocks(&p.info, lanes)
 	blocks := func(work int) runtime.Grid { return runtime.Blocks(min(work, most), lanes) }
-	x := tensor.Empty(p.x.Device(), tensor.U32, ops.RoundUp(m, int(c.High))*line*kernels.BandSize(f))
-	x = tensor.LaunchInto(x, round, blocks(m), p.x, m, line, c.High, f)
-	width := lanes * int(c.Each)
+	x := tensor.Empty(p.x.Device(), tensor.U32, ops.RoundUp(m, int(c.MR))*line*kernels.BandSize(f))
+	x = tensor.LaunchInto(x, round, blocks(m), p.x, m, line, c.MR, f)
+	width := lanes * int(c.NR)
 	g := blocks((n + width - 1) / width)
 	panels := tensor.Empty(p.x.Device(), tensor.U32, g.Blocks.X*line*kernels.PanelSize(f, c)*lanes)
 	p.out = tensor.Empty(p.x.Device(), p.x.DType(), m, n)

@@ -36,7 +36,7 @@ var manyRows = ops.NewStrategies(
 	blockTiles(tile.Config{M: 64, N: 128, Down: 2, Across: 4, Stages: 3}, 64),
 	blockTiles(tile.Config{M: 64, N: 64, Down: 2, Across: 2, Stages: 2}, 64),
 	blockTiles(tile.Config{M: 128, N: 128, Down: 2, Across: 4, Stages: 3}, mostFilled),
-	bytesOf(kernels.Band{High: 4, Each: 2}),
+	bytesOf(kernels.Band{MR: 4, NR: 2}),
 	ops.Strategy[manyProblem]{Name: "dequantized weight", Fits: ops.Always[manyProblem], Run: runDense},
 )
 

@@ -25,7 +25,7 @@ type BatchOptions struct {
 	// sequence counts by multiples of Page, 0 for 1.
 	Tokens, Page int
 	// Kept is how many sequences of ended generations are kept at most for prompts that begin with
-	// the same tokens, as each turn of a conversation does. They go when there is no room.
+	// the same tokens, as each turn of a conversation does. They go when memory is short.
 	Kept int
 }
 
@@ -122,7 +122,7 @@ func (b *Batch[S]) Start(ctx context.Context, prompt []int32, o Options) (*Strea
 	}
 	if most := b.o.Tokens / b.o.Page * b.o.Page; b.o.Tokens > 0 && (a.limit == 0 || most < a.limit) {
 		if a.limit = most; len(prompt) >= most {
-			return nil, fmt.Errorf("generate: %w: %d tokens, and there is room for %d with the answer",
+			return nil, fmt.Errorf("generate: %w: %d tokens, and a sequence may have %d with the answer",
 				ErrContext, len(prompt), most)
 		}
 	}
@@ -208,7 +208,7 @@ func (b *Batch[S]) leaveAll() {
 	b.count()
 }
 
-// admit lets generations leave whose clients did, and others join while there is room.
+// admit lets generations leave whose clients did, and others join while their tokens fit.
 func (b *Batch[S]) admit() (idle, closing bool) {
 	b.active = slices.DeleteFunc(b.active, func(m *member[S]) bool {
 		gone := m.out.ctx.Err()
@@ -238,7 +238,7 @@ func (b *Batch[S]) admit() (idle, closing bool) {
 	return len(b.active) == 0, b.closing
 }
 
-// missing is how many tokens there is no room for with one more generation, nil for none; sequences
+// missing is how many tokens are too many with one more generation, nil for none; sequences
 // that are kept do not count.
 func (b *Batch[S]) missing(m *member[S]) int {
 	if b.o.Tokens == 0 {
@@ -246,10 +246,10 @@ func (b *Batch[S]) missing(m *member[S]) int {
 	}
 	sum := -b.o.Tokens
 	for _, a := range b.active {
-		sum += b.room(len(a.ids))
+		sum += b.inPages(len(a.ids))
 	}
 	if m != nil {
-		sum += b.room(len(m.ids))
+		sum += b.inPages(len(m.ids))
 		if m.again { // with less it would have to wait once more before long
 			sum += b.o.Page * len(b.active)
 		}
@@ -257,8 +257,8 @@ func (b *Batch[S]) missing(m *member[S]) int {
 	return sum
 }
 
-// room is how many tokens a sequence of n counts as.
-func (b *Batch[S]) room(n int) int { return (n + b.o.Page - 1) / b.o.Page * b.o.Page }
+// inPages is how many tokens a sequence of n counts as.
+func (b *Batch[S]) inPages(n int) int { return (n + b.o.Page - 1) / b.o.Page * b.o.Page }
 
 // join gives a generation a sequence: one that is kept and mostly has the same tokens, or a new one.
 func (b *Batch[S]) join(m *member[S]) {
@@ -342,7 +342,7 @@ func (b *Batch[S]) count() {
 func (b *Batch[S]) makeRoom() {
 	keeps := func() (sum int) {
 		for _, k := range b.kept {
-			sum += b.room(len(k.ids))
+			sum += b.inPages(len(k.ids))
 		}
 		return sum
 	}

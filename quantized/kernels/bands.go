@@ -9,8 +9,8 @@ import (
 
 // Band says what [BandDots] has in registers.
 type Band struct {
-	High  dsl.ConstInt // rows of activations, a band, that are multiplied at once
-	Each  dsl.ConstInt // rows of the weight that a lane has
+	MR    dsl.ConstInt // rows of activations, a band, that are multiplied at once
+	NR    dsl.ConstInt // rows of the weight that a lane has
 	Lanes dsl.ConstInt // of a warp
 }
 
@@ -92,7 +92,7 @@ func BandSize[F format.Block](f F) int {
 // the sums of 32, or 16, elements are scaled in float32 and added up in their order along k.
 //
 //kiln:kernel
-//kiln:const c.High=4 c.Each=1,2 c.Lanes=8
+//kiln:const c.MR=4 c.NR=1,2 c.Lanes=8
 func BandDots[F format.Block, T dsl.Float](
 	t dsl.Thread, out []T, x, panels []uint32, b []uint8, h []uint16, w []uint32,
 	m, n, k int, c Band, f F,
@@ -102,14 +102,14 @@ func BandDots[F format.Block, T dsl.Float](
 		return
 	}
 	d := format.Data{B: b, H: h, W: w, Shifts: true}
-	line, width, high := k/format.PartLen, lanes*int(c.Each), int(c.High)
+	line, width, high := k/format.PartLen, lanes*int(c.NR), int(c.MR)
 	size, words := PanelSize(f, c)*lanes, high*BandSize(f)
 	panel := panels[t.BlockX()*line*size:][:line*size]
 	for first := t.BlockX() * width; first < n; first += t.GridDimX() * width {
 		fillPanel(panel, d, first, n, line, lane, &c, f)
 		for row := 0; row < m; row += high {
-			sums := dsl.LocalSlice[float32](c.High * c.Each)
-			for i := range high * int(c.Each) {
+			sums := dsl.LocalSlice[float32](c.MR * c.NR)
+			for i := range high * int(c.NR) {
 				sums[i] = 0
 			}
 			band := x[row*line*BandSize(f):][:line*words]
@@ -117,9 +117,9 @@ func BandDots[F format.Block, T dsl.Float](
 				dotBand(sums, panel[i*size:][:size], band[i*words:][:words], lane, &c, f)
 			}
 			for r := range high {
-				for e := range int(c.Each) {
+				for e := range int(c.NR) {
 					if col := first + e*lanes + lane; row+r < m && col < n {
-						out[(row+r)*n+col] = dsl.To[T](sums[r*int(c.Each)+e])
+						out[(row+r)*n+col] = dsl.To[T](sums[r*int(c.NR)+e])
 					}
 				}
 			}
@@ -128,7 +128,7 @@ func BandDots[F format.Block, T dsl.Float](
 }
 
 // PanelSize is how many words for each lane [BandDots] has of a part of its rows.
-func PanelSize[F format.Block](f F, c Band) int { return int(c.Each) * (8 + panelNumbers(f)) }
+func PanelSize[F format.Block](f F, c Band) int { return int(c.NR) * (8 + panelNumbers(f)) }
 
 // panelNumbers is how many numbers a part has.
 func panelNumbers[F format.Block](f F) int {
@@ -145,13 +145,13 @@ func fillPanel[F format.Block](
 ) {
 	lanes, numbers := int(c.Lanes), panelNumbers(f)
 	parts, bytes := f.Elems()/format.PartLen, f.Bytes()
-	for e := range int(c.Each) {
+	for e := range int(c.NR) {
 		row := min(first+e*lanes+lane, n-1)
 		for block := range line / parts {
 			for part := range parts {
 				p := f.Part(d, (row*(line/parts)+block)*bytes, part)
 				size := (8 + numbers) * lanes
-				to := panel[((block*parts+part)*int(c.Each)+e)*size:][:size]
+				to := panel[((block*parts+part)*int(c.NR)+e)*size:][:size]
 				for j := range 8 {
 					to[j*lanes+lane] = p.Q[j] ^ inverted
 				}
@@ -168,12 +168,12 @@ func fillPanel[F format.Block](
 
 // dotBand adds the dot products of the parts that lanes have with a part of a band of activations.
 func dotBand[F format.Block](sums []float32, panel, band []uint32, lane int, c *Band, f F) {
-	lanes, high, each := int(c.Lanes), int(c.High), int(c.Each)
+	lanes, high, each := int(c.Lanes), int(c.MR), int(c.NR)
 	numbers, words, step := panelNumbers(f), 8/f.Scales(), BandSize(f)
 	size := (8 + numbers) * lanes
-	v := dsl.LocalSlice[float32](c.High * c.Each)
+	v := dsl.LocalSlice[float32](c.MR * c.NR)
 	for half := range f.Scales() {
-		acc := dsl.LocalSlice[int32](c.High * c.Each)
+		acc := dsl.LocalSlice[int32](c.MR * c.NR)
 		for i := range high * each {
 			acc[i] = int32(band[i/each*step+bandBias+half])
 		}
