@@ -364,7 +364,18 @@ func (b *Batch[S]) step() {
 	for i, m := range members {
 		list[i] = m.seq
 	}
-	logits := b.g.Model.Step(list, ids)
+	samplers := make([]*Sampler, ready)
+	for i := range samplers {
+		samplers[i] = members[i].sampler
+	}
+	var logits *tensor.Tensor
+	var chosen []Choice
+	var refused error // of the choice; a step that failed has an error in its logits
+	if ready == len(members) {
+		chosen, logits, refused = stepAndSample(b.g.Model, list, ids, samplers)
+	} else if logits = b.g.Model.Step(list, ids); logits.Err() == nil && ready > 0 {
+		chosen, refused = Sample(logits.Narrow(0, 0, ready), samplers)
+	}
 	if err := logits.Err(); err != nil {
 		b.failed(err)
 		return
@@ -372,10 +383,10 @@ func (b *Batch[S]) step() {
 	for i, m := range members {
 		m.fed += len(ids[i])
 	}
-	var all []result[S]
-	if ready > 0 {
-		all = b.choose(logits.Narrow(0, 0, ready), members[:ready])
+	if refused != nil {
+		chosen = nil
 	}
+	all := b.take(members[:ready], chosen, logits)
 	b.mu.Lock()
 	b.stats.Steps++
 	for _, r := range all {
@@ -429,20 +440,18 @@ type result[S Sequence] struct {
 	err  error
 }
 
-// choose gives each generation a token. Those that end give up their sequences.
-func (b *Batch[S]) choose(logits *tensor.Tensor, list []*member[S]) []result[S] {
-	samplers, out := make([]*Sampler, len(list)), make([]result[S], len(list))
-	for i, m := range list {
-		samplers[i], out[i].of = m.sampler, m
-	}
-	all, err := Sample(logits, samplers)
+// take gives each generation the token that was chosen for it. If none was, as the choice of one of
+// them failed, each has one chosen for itself, so that the others do not suffer from it. Those that
+// end give up their sequences.
+func (b *Batch[S]) take(list []*member[S], chosen []Choice, logits *tensor.Tensor) []result[S] {
+	out := make([]result[S], len(list))
 	ended := map[*member[S]]bool{}
-	for i := range out {
-		r, one := &out[i], all
-		if err == nil {
-			one = all[i : i+1]
-		} else { // of one of them, which the others do not suffer from
-			one, r.err = Sample(logits.Narrow(0, i, 1), samplers[i:i+1])
+	for i, m := range list {
+		r, one := &out[i], chosen
+		if r.of = m; chosen != nil {
+			one = chosen[i : i+1]
+		} else {
+			one, r.err = Sample(logits.Narrow(0, i, 1), []*Sampler{m.sampler})
 		}
 		if r.err == nil {
 			r.tok, r.ends, r.err = r.of.take(one[0])
