@@ -75,6 +75,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	f.server.APIKey = os.Getenv("KILN_API_KEY")
 	f.batch.Page = models.PageTokens
+	f.batch.Device = &sync.Mutex{} // all models are on one
 	// The address first: if it is taken, that is known before models are loaded.
 	l, err := net.Listen("tcp", f.addr)
 	if err != nil {
@@ -142,7 +143,7 @@ func (f *serveFlags) load(cmd *cobra.Command, arg string) (*serve.Model, *batch,
 		if its != nil {
 			return nil, nil, cmp.Or(err, its)
 		}
-		return serve.NewEncoder(name, e), nil, nil
+		return serve.NewEncoder(name, e, f.batch.Device), nil, nil
 	}
 	if err != nil {
 		return nil, nil, err

@@ -27,6 +27,9 @@ type BatchOptions struct {
 	// Kept is how many sequences of ended generations are kept at most for prompts that begin with
 	// the same tokens, as each turn of a conversation does. They go when memory is short.
 	Kept int
+	// Device is held while the batch uses the model, nil for a model that has its device for itself:
+	// while a step is captured as a graph, nothing else may use tensors of the device.
+	Device sync.Locker
 }
 
 // BatchStats counts what a [Batch] has done, and says what it does.
@@ -171,14 +174,27 @@ func (b *Batch[S]) Close(ctx context.Context) error {
 	return err
 }
 
+// onDevice calls f while the device is the batch's.
+func (b *Batch[S]) onDevice(f func()) {
+	if l := b.o.Device; l != nil {
+		l.Lock()
+		defer l.Unlock()
+	}
+	f()
+}
+
 // loop steps the model as long as there are generations.
 func (b *Batch[S]) loop() {
 	defer close(b.done)
-	defer b.leaveAll()
+	defer b.onDevice(b.leaveAll)
 	for b.base.Err() == nil {
-		idle, closing := b.admit()
+		var idle, closing bool
+		b.onDevice(func() {
+			if idle, closing = b.admit(); !idle {
+				b.step()
+			}
+		})
 		if !idle {
-			b.step()
 			continue
 		}
 		if closing {

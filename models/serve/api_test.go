@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -388,7 +389,7 @@ func TestEmbeddings(t *testing.T) {
 	e := encoder(t)
 	want, err := tensor.ToSlice[float32](e.Embed("a", "abc"))
 	require.NoError(t, err)
-	f.s.models = append(f.s.models, NewEncoder("bert", e))
+	f.s.models = append(f.s.models, NewEncoder("bert", e, &sync.Mutex{}))
 	_, got := f.post("/v1/embeddings", object{"model": "bert", "input": []string{"a", "abc"}})
 	for i, x := range want {
 		require.InDelta(t, x, get(t, got, fmt.Sprintf("data.%d.embedding.%d", i/24, i%24)), 1e-6)

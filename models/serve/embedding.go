@@ -77,13 +77,14 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) error {
 
 // encoderOf is an [Embedder] of an encoder, for one client at a time.
 type encoderOf struct {
-	mu sync.Mutex
-	e  *models.Encoder
+	device sync.Locker
+	e      *models.Encoder
 }
 
-// NewEncoder returns a model of an encoder as [models.OpenEncoder] has loaded it.
-func NewEncoder(id string, e *models.Encoder) *Model {
-	return &Model{ID: id, Created: time.Now(), Context: e.MaxTokens, Embedder: &encoderOf{e: e}}
+// NewEncoder returns a model of an encoder as [models.OpenEncoder] has loaded it. The device is held
+// while it is used; it is [generate.BatchOptions.Device] of the other models there.
+func NewEncoder(id string, e *models.Encoder, device sync.Locker) *Model {
+	return &Model{ID: id, Created: time.Now(), Context: e.MaxTokens, Embedder: &encoderOf{device, e}}
 }
 
 // textsAtOnce is how many vectors are made before it is looked whether the client is there.
@@ -93,8 +94,8 @@ const textsAtOnce = 64
 func (e *encoderOf) Embed(
 	ctx context.Context, texts []string,
 ) (out [][]float32, tokens int, err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.device.Lock()
+	defer e.device.Unlock()
 	for part := range slices.Chunk(texts, textsAtOnce) {
 		if err := ctx.Err(); err != nil {
 			return nil, 0, err

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/models"
@@ -155,4 +156,30 @@ func heap() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
+}
+
+// TestOneDevice has two models on a device, whose steps are captured as graphs and replayed meanwhile.
+func TestOneDevice(t *testing.T) {
+	device := &sync.Mutex{}
+	var list [2]*fixture
+	var want [2]string
+	for i := range list {
+		list[i] = newFixture(t, generate.BatchOptions{Device: device}, Options{})
+		want[i], _ = list[i].alone("A text", endless(seeded(5, 0.9, 60)))
+	}
+	var all sync.WaitGroup
+	for i, f := range list {
+		for range 3 {
+			all.Go(func() {
+				for range 4 {
+					status, out, err := post(f.URL+"/v1/completions", object{"prompt": "A text", "seed": 5,
+						"temperature": 0.9, "top_p": 1, "max_tokens": 60, "ignore_eos": true})
+					if assert.NoError(t, err) && assert.Equal(t, 200, status, out) {
+						assert.Equal(t, want[i], get(t, out, "choices.0.text"))
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
 }
