@@ -1,7 +1,6 @@
 package models
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -34,16 +33,8 @@ type goldenAdapter struct {
 }
 
 var readAdapters = sync.OnceValues(func() (out map[string]*goldenAdapters, err error) {
-	f, err := os.Open("testdata/adapters.json.gz")
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return nil, err
-	}
-	return out, json.NewDecoder(z).Decode(&out)
+	err = decode("testdata/adapters.json.gz", &out)
+	return out, err
 })
 
 // entries are the tensors of adapter i.

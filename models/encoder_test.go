@@ -1,7 +1,6 @@
 package models
 
 import (
-	"compress/gzip"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -35,16 +34,8 @@ type goldenEncoder struct {
 }
 
 var readEncoders = sync.OnceValues(func() (out map[string]*goldenEncoder, err error) {
-	f, err := os.Open("testdata/encoders.json.gz")
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return nil, err
-	}
-	return out, json.NewDecoder(z).Decode(&out)
+	err = decode("testdata/encoders.json.gz", &out)
+	return out, err
 })
 
 func encoderNamed(t testing.TB, name string) *goldenEncoder {

@@ -1,7 +1,6 @@
 package models
 
 import (
-	"bytes"
 	"compress/gzip"
 	"encoding/binary"
 	"encoding/json"
@@ -43,20 +42,29 @@ var readGolden = sync.OnceValues(func() (map[string]*golden, error) {
 	}
 	out := map[string]*golden{}
 	for _, path := range paths {
-		b, err := os.ReadFile(path)
-		if err != nil {
+		if err := decode(path, &out); err != nil {
 			return nil, err
-		}
-		z, err := gzip.NewReader(bytes.NewReader(b))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		if err := json.NewDecoder(z).Decode(&out); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	return out, nil
 })
+
+// decode reads golden data, which are compressed JSON.
+func decode(path string, out any) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err == nil {
+		err = json.NewDecoder(z).Decode(out)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
 
 // numbers are the weights of a tensor, by the rule of gen.py.
 func numbers(name string, shape []int) []float32 {

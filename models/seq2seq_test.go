@@ -1,12 +1,10 @@
 package models
 
 import (
-	"compress/gzip"
 	"encoding/binary"
 	"encoding/json"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,16 +43,8 @@ var readCrossed = sync.OnceValues(func() (out struct {
 	Models  map[string]*crossed
 	Buckets [][]int
 }, err error) {
-	f, err := os.Open("testdata/seq2seq.json.gz")
-	if err != nil {
-		return out, err
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return out, err
-	}
-	return out, json.NewDecoder(z).Decode(&out)
+	err = decode("testdata/seq2seq.json.gz", &out)
+	return out, err
 })
 
 func numbersOf(b []byte) []float32 {
