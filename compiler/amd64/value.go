@@ -92,7 +92,7 @@ func (e *emitter) vectors(v *ir.Value) val {
 // made in this block of the code.
 func (e *emitter) spreadNear(v *ir.Value) (val, bool) {
 	near := e.near[v]
-	if near.in == nil && v.Op == ir.OpConvert && v.Type.Size() == 4 && v.Args[0].Type.IsInt() && v.Args[0].Type.Size() == 4 {
+	if near.in == nil && v.Op == ir.OpConvert && v.Type.IsInt() && v.Type.Size() == 4 && v.Args[0].Type.IsInt() && v.Args[0].Type.Size() == 4 {
 		near = e.near[v.Args[0]]
 	}
 	return near.val, near.in == e.cur && near.in != nil

@@ -152,3 +152,31 @@ b0:
 		require.Less(t, 1, count("%14", dot), name)
 	}
 }
+
+// The vector that an integer is loaded to, which is the same in all lanes, is that of another integer of
+// these bits, and not that of the floating-point number which it is converted to.
+func TestSameConverted(t *testing.T) {
+	const text = `module "k.Scale"
+
+kernel @Scale(%0: ptr<global,i32>, %1: i64) args(x slice i32 "[]int32") {
+b0:
+  %2 = thread 0 : i64
+  %4 = offset %0, %2 : ptr<global,i32>
+  %5 = load %4 : i32
+  %6 = load %0 : i32
+  %7 = convert %5 : f32
+  %8 = convert FROM : f32
+  %9 = mul %7, %8 : f32
+  %10 = convert %9 : i32
+  store %4, %10
+  ret
+}
+`
+	for _, name := range []string{"amd64:avx2", "amd64:avx512"} {
+		conversions := func(from string) int {
+			code := codeOf(t, name, strings.Replace(text, "FROM", from, 1))
+			return strings.Count(code, "vcvtdq2ps") + strings.Count(code, "vcvtsi2ss")
+		}
+		require.Equal(t, conversions("%5"), conversions("%6"), "both are converted for %s", name)
+	}
+}
