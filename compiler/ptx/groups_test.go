@@ -24,7 +24,7 @@ import (
 func groupsText(t *testing.T, consts map[string]int64) string {
 	req := front.Request{
 		Pkg: "github.com/gokiln/kiln/ops/matmul/kernels", Func: "MultiplyGroups", TypeArgs: []string{"dsl.BF16", "dsl.BF16", "float32"},
-		Consts: map[string]int64{"pairs": 1, "g.ByPlace": 0},
+		Consts: map[string]int64{"pairs": 1, "g.DivideK": 0},
 		Funcs:  map[string]front.Func{"mad": {Pkg: "github.com/gokiln/kiln/ops/kernels", Name: "MadReal[float32]"}},
 	}
 	for field, v := range consts {
