@@ -74,6 +74,10 @@ func (p *fewProblem) spans() error {
 	return nil
 }
 
+// spanBlocks is how many blocks a processor has of the product of [runSpans]: with few of them the
+// others wait for the last one, with more the prefetcher has short runs of rows.
+const spanBlocks = 8
+
 // runSpans rounds activations by a kernel of its own, to where lanes that read spans have the elements
 // that they are multiplied with.
 func runSpans(_ *runtime.Stream, p *fewProblem) error {
@@ -94,7 +98,8 @@ func runSpans(_ *runtime.Stream, p *fewProblem) error {
 	most := ops.RowBlocks(&p.info, p.info.WarpSize)
 	blocks := func(work int) runtime.Grid { return runtime.Blocks(min(work, most), p.info.WarpSize) }
 	x = tensor.LaunchInto(x, round, blocks(p.x.Count()/4/p.info.WarpSize), p.x, f)
-	p.out = p.q.launch(p.out, multiply, blocks(n), []any{x}, n, k, dsl.ConstInt(p.rows))
+	rows := runtime.Blocks(min(n, spanBlocks*p.info.Units), p.info.WarpSize)
+	p.out = p.q.launch(p.out, multiply, rows, []any{x}, n, k, dsl.ConstInt(p.rows))
 	if p.out.Err() != nil {
 		return p.out.Err()
 	}
