@@ -215,7 +215,7 @@ func TestAdapterQuantized(t *testing.T) {
 	require.Less(t, wrong, 1e-3*change) // activations are rounded for products with blocks
 }
 
-// TestAdapterErrors has adapters that fit no model, or ask for what there is none of.
+// TestAdapterErrors loads adapters that do not match the model or need unsupported features.
 func TestAdapterErrors(t *testing.T) {
 	all, err := readAdapters()
 	require.NoError(t, err)

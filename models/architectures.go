@@ -147,7 +147,7 @@ func (a *architecture) has(c *Config) bool {
 	return slices.Contains(a.names, c.ModelType)
 }
 
-// rejected is an error if a configuration asks for what this package has not.
+// rejected returns an error if a configuration needs a feature that is not supported.
 func (a *architecture) rejected(c *Config) error {
 	for _, key := range a.reject {
 		if c.keys.has(key) && c.keys.bool(key) {

@@ -28,7 +28,7 @@ type peftConfig struct {
 	Init         json.RawMessage `json:"init_lora_weights"`
 }
 
-// peftOthers are keys that ask for what there is no code for, if they say anything.
+// peftOthers are keys of unsupported features: each must be absent or empty.
 var peftOthers = []string{"alora_invocation_tokens", "arrow_config", "kasa_config",
 	"layer_replication", "lora_bias", "monteclora_config", "target_parameters",
 	"trainable_token_indices", "use_bdlora", "use_qalora"}

@@ -43,7 +43,7 @@ type stepNetwork interface {
 // leastTokens is the smallest number of tokens that a step has room for; others are powers of two.
 const leastTokens = cacheStep
 
-// stepPlan is what the host knows of a step.
+// stepPlan is the host's part of a step: its sizes, its numbers and the key of its graph.
 type stepPlan struct {
 	n              int // sequences
 	tokens, window int // the most that a sequence has at layers without a window and with one

@@ -361,7 +361,7 @@ func (t *track) Close() error { return nil }
 
 // spare returns memory of a size that was allocated in the recording and freed there, nil if there
 // is none: what uses it next comes behind what did, so that a graph has no more memory at a time
-// than its work without a graph. With streams side by side there is no such order. r may be nil.
+// than its work without a graph. With concurrent streams there is no such order. r may be nil.
 func (r *recording) spare(size int64) *allocation {
 	if r == nil {
 		return nil

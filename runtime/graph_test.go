@@ -729,7 +729,7 @@ func TestGraphFault(t *testing.T) {
 	require.ErrorIs(t, g.Launch(r.DefaultStream()), ErrLaunch, "a blocking launch waits")
 }
 
-// Memory that is freed in a capture is used again there, unless streams stand side by side; what is
+// Memory that is freed in a capture is used again there, unless streams are concurrent; what is
 // freed stays so, though its memory is another buffer's.
 func TestGraphMemory(t *testing.T) {
 	onEach(t, func(t *testing.T, r *rig) {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/models/internal/bytetokens"
 )
 
 // request is a generation of the tests.
@@ -110,7 +112,7 @@ func together(b *Batch[*toySequence], list []request) ([]answered, error) {
 
 // A batch gives what sessions do, with more or less room, also where steps fail.
 func TestBatch(t *testing.T) {
-	tok, list := byteTokenizer(t), requests(60)
+	tok, list := bytetokens.New(t), requests(60)
 	g := &Generator[*toySequence]{Model: newToy(t, 257), Tokenizer: tok, EOS: []int32{eos}, Context: 64}
 	want := make([]answered, len(list))
 	for i, q := range list {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/models/internal/bytetokens"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -43,7 +44,7 @@ func says(t *testing.T, text string) *Generator[*toySequence] {
 		m.script = append(m.script, int32(b))
 	}
 	m.script = append(m.script, eos)
-	return &Generator[*toySequence]{Model: m, Tokenizer: byteTokenizer(t), EOS: []int32{eos}}
+	return &Generator[*toySequence]{Model: m, Tokenizer: bytetokens.New(t), EOS: []int32{eos}}
 }
 
 // The loop gives what choosing of the logits one by one does, however the prompt is fed.
@@ -139,7 +140,7 @@ func TestStopPieces(t *testing.T) {
 		}
 		return string(b)
 	}
-	tok := byteTokenizer(t)
+	tok := bytetokens.New(t)
 	for range 3000 {
 		text, stops := word(r.IntN(12)), []string{word(1 + r.IntN(5)), word(1 + r.IntN(5))}
 		want := text

@@ -1,16 +1,11 @@
 package generate
 
 import (
-	"encoding/json"
 	"errors"
 	"math/rand/v2"
-	"strings"
-	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/gokiln/kiln/models/internal/bytetokens"
 	"github.com/gokiln/kiln/tensor"
-	"github.com/gokiln/kiln/tokenizers"
 )
 
 // toy is a model whose logits are a function of the last tokens.
@@ -121,29 +116,4 @@ func (m *toy) result(out []float32, n int) *tensor.Tensor {
 }
 
 // eos is the token that ends texts of the tests.
-const eos = 256
-
-// byteTokenizer has a token for each byte, and eos.
-func byteTokenizer(t testing.TB) *tokenizers.Tokenizer {
-	t.Helper()
-	vocab, extra := map[string]int{}, rune(256)
-	for b := range 256 {
-		r := rune(b)
-		if !(b >= '!' && b <= '~' || b >= 0xA1 && b <= 0xAC || b >= 0xAE) {
-			r, extra = extra, extra+1
-		}
-		vocab[string(r)] = b
-	}
-	data, err := json.Marshal(map[string]any{
-		"version": "1.0",
-		"added_tokens": []any{map[string]any{"id": eos, "content": "<eos>", "special": true, "normalized": false,
-			"single_word": false, "lstrip": false, "rstrip": false}},
-		"pre_tokenizer": map[string]any{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false, "trim_offsets": false},
-		"decoder":       map[string]any{"type": "ByteLevel"},
-		"model":         map[string]any{"type": "BPE", "vocab": vocab, "merges": []string{}},
-	})
-	require.NoError(t, err)
-	tok, err := tokenizers.FromJSON(strings.NewReader(string(data)))
-	require.NoError(t, err)
-	return tok
-}
+const eos = bytetokens.EOS

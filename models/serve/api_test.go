@@ -15,6 +15,7 @@ import (
 
 	"github.com/gokiln/kiln/models"
 	"github.com/gokiln/kiln/models/generate"
+	"github.com/gokiln/kiln/models/internal/bytetokens"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -154,7 +155,7 @@ func TestFormats(t *testing.T) {
 	require.Contains(t, []any{"yes", "no"}, get(t, got, "choices.0.text"))
 }
 
-// What is wrong is told by the field and the reason.
+// Errors name the field and the reason.
 func TestMistakes(t *testing.T) {
 	f := newFixture(t, generate.BatchOptions{}, Options{MaxBody: 20_000, MaxTokens: 3, MaxAnswers: 5})
 	user := []any{object{"role": "user", "content": "x"}}
@@ -379,7 +380,7 @@ func encoder(t testing.TB) *models.Encoder {
 	require.NoError(t, err)
 	e, err := models.NewEncoder(c, models.Options{Device: d})
 	require.NoError(t, err)
-	e.Tokenizer, e.MaxTokens = byteTokenizer(t), 64
+	e.Tokenizer, e.MaxTokens = bytetokens.New(t), 64
 	return e
 }
 

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/models"
 	"github.com/gokiln/kiln/models/generate"
+	"github.com/gokiln/kiln/models/internal/bytetokens"
 	"github.com/gokiln/kiln/tensor"
 	"github.com/gokiln/kiln/tokenizers"
 )
@@ -27,38 +27,13 @@ import (
 func TestMain(m *testing.M) { os.Exit(tooltest.Run(m)) }
 
 // eos is the token that ends texts.
-const eos = 256
+const eos = bytetokens.EOS
 
 // template shows tools and messages, and refuses one text.
 const template = `{% for t in tools or [] %}[{{ t.function.name }}]{% endfor %}{% for m in messages %}` +
 	`{% if m.content == "refuse me" %}{{ raise_exception("no " + m.role) }}{% endif %}` +
 	`<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>{{ c.function | tojson }}</tool_call>{% endfor %}` +
 	`{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}`
-
-// byteTokenizer has a token for each byte, and eos.
-func byteTokenizer(t testing.TB) *tokenizers.Tokenizer {
-	t.Helper()
-	vocab, extra := map[string]int{}, rune(256)
-	for b := range 256 {
-		r := rune(b)
-		if !(b >= '!' && b <= '~' || b >= 0xA1 && b <= 0xAC || b >= 0xAE) {
-			r, extra = extra, extra+1
-		}
-		vocab[string(r)] = b
-	}
-	data, err := json.Marshal(map[string]any{
-		"version": "1.0",
-		"added_tokens": []any{map[string]any{"id": eos, "content": "<eos>", "special": true, "normalized": false,
-			"single_word": false, "lstrip": false, "rstrip": false}},
-		"pre_tokenizer": map[string]any{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false, "trim_offsets": false},
-		"decoder":       map[string]any{"type": "ByteLevel"},
-		"model":         map[string]any{"type": "BPE", "vocab": vocab, "merges": []string{}},
-	})
-	require.NoError(t, err)
-	tok, err := tokenizers.FromJSON(bytes.NewReader(data))
-	require.NoError(t, err)
-	return tok
-}
 
 // tiny is a Llama with random weights.
 func tiny(t testing.TB) *models.LM {
@@ -71,7 +46,7 @@ func tiny(t testing.TB) *models.LM {
 	require.NoError(t, err)
 	lm, err := models.New(c, models.Options{Device: d, Paged: true})
 	require.NoError(t, err)
-	lm.Tokenizer, lm.Template = byteTokenizer(t), template
+	lm.Tokenizer, lm.Template = bytetokens.New(t), template
 	return lm
 }
 

@@ -21,8 +21,8 @@ type Skinny struct {
 	Lanes   dsl.ConstInt  // of a warp, for [SkinnyWarps]
 }
 
-// SkinnyRows computes products of matrices with few columns where rows of x lie side by
-// side along k: a warp sums some rows, or the warps of a block do. Blocks in y go over
+// SkinnyRows computes products of matrices with few columns where rows of x are
+// contiguous along k: a warp sums some rows, or the warps of a block do. Blocks in y go over
 // products, in z over parts of k.
 //
 //kiln:kernel
