@@ -26,9 +26,6 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(tooltest.Run(m)) }
 
-// eos is the token that ends texts.
-const eos = bytetokens.EOS
-
 // template shows tools and messages, and refuses one text.
 const template = `{% for t in tools or [] %}[{{ t.function.name }}]{% endfor %}{% for m in messages %}` +
 	`{% if m.content == "refuse me" %}{{ raise_exception("no " + m.role) }}{% endif %}` +
