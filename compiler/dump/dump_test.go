@@ -360,7 +360,7 @@ func TestPTXAS(t *testing.T) {
 		dir := t.TempDir()
 		tool := filepath.Join(dir, "ptxas")
 		script := "#!/bin/sh\necho \"Used 7 registers\"\ncase \"$*\" in *sm_90*) exit 0;; esac\nexit 3\n"
-		require.NoError(t, os.WriteFile(tool, []byte(script), 0o755))
+		tooltest.WriteProgram(t, tool, []byte(script))
 		t.Setenv("KILN_PTXAS", tool)
 		art := &compiler.Artifact{Code: []byte("x")}
 		run := dump.PTXAS(parse("ptx:sm_90"))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/internal/tooltest"
 )
 
 const callText = `module "m"
@@ -157,7 +158,7 @@ func TestToolErrors(t *testing.T) {
 
 	program := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755))
+		tooltest.WriteProgram(t, path, []byte("#!/bin/sh\n"+text))
 		return path
 	}
 	llc := program("llc", "echo Debian LLVM version 14.0.6\n")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -260,7 +259,7 @@ func TestToolsComplain(t *testing.T) {
 		t.Skip("the tool is a script for sh, which Windows does not have")
 	}
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "xcrun"), []byte("#!/bin/sh\necho 'unable to find utility \"metal\"' >&2; exit 72\n"), 0o700))
+	tooltest.WriteProgram(t, filepath.Join(dir, "xcrun"), []byte("#!/bin/sh\necho 'unable to find utility \"metal\"' >&2; exit 72\n"))
 	t.Setenv("PATH", dir)
 	_, absent := Assemblers(targets(t, "msl:3.0"))
 	require.ErrorContains(t, errors.Join(absent...), `no machine code of msl: xcrun -sdk macosx -find metal: exit status 72: unable to find utility "metal"; set KILN_METAL`)

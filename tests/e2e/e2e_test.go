@@ -79,7 +79,7 @@ func TestScripts(t *testing.T) {
 			}
 			return tooltest.Sweeps(), nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "tamper": tamper, "smaller": smaller, "build-missing": buildMissing, "write-tensors": writeTensors, "write-model": writeModel, "write-ranker": writeRanker, "write-translator": writeTranslator, "serve-hub": serveHub, "write-adapter": writeAdapter, "interrupt": interrupt, "try-serve": tryServe},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "tamper": tamper, "copy-program": copyProgram, "smaller": smaller, "build-missing": buildMissing, "write-tensors": writeTensors, "write-model": writeModel, "write-ranker": writeRanker, "write-translator": writeTranslator, "serve-hub": serveHub, "write-adapter": writeAdapter, "interrupt": interrupt, "try-serve": tryServe},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 			env.Setenv("REPO", repo)
@@ -115,6 +115,14 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	if fmt.Sprint(got) != args[0] {
 		ts.Fatalf("%v: exit status %d, want %s", args[1:], got, args[0])
 	}
+}
+
+// copyProgram copies a program that the script runs afterwards: copy-program from to.
+func copyProgram(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: copy-program from to")
+	}
+	ts.Check(tooltest.CopyProgram(ts.MkAbs(args[1]), ts.MkAbs(args[0])))
 }
 
 // tamper changes the code of a kernel in a cache directory, or in a bundle, and leaves all

@@ -229,7 +229,7 @@ func TestMetalLibraryNotUsable(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			tool := filepath.Join(t.TempDir(), "metal")
 			script := "#!/bin/sh\nif [ \"$1\" = --version ]; then echo version 1; else echo '" + body + "' >\"$8\"; fi\n"
-			require.NoError(t, os.WriteFile(tool, []byte(script), 0o700))
+			tooltest.WriteProgram(t, tool, []byte(script))
 			t.Setenv("KILN_METAL", tool)
 			log := simulated(t, true, library, "sim:metal")
 			require.Regexp(t, `msg="machine code of a bundle not usable" .*`+why, log)
