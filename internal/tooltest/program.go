@@ -3,7 +3,6 @@ package tooltest
 import (
 	"os"
 	"syscall"
-
 	"testing"
 )
 
