@@ -24,7 +24,7 @@ type sources struct {
 	roots []string // import paths of the packages asked for
 	all   map[string]*packages.Package
 
-	mu   sync.Mutex // kernels are looked at side by side
+	mu   sync.Mutex // kernels are examined concurrently
 	seen map[string]*source
 
 	program string // import path of the package main whose kernels are built, which a program knows as "main"

@@ -119,7 +119,7 @@ func (a *attention) emit(t *testing.T, name string, consts map[string]int64) *co
 	req := front.Request{Pkg: pkg, Func: name, TypeArgs: []string{"dsl.BF16", "float32"}, Consts: consts}
 	others := map[string]int64{"w.DV": wide(a.dv), "w.Stages": 2, "w.Chunk": 8, "w.Bulk": 1, "w.Raw": 1 - a.capped, "f.Bounded": 1, "f.Capped": a.capped}
 	if name == "Forward" {
-		maps.Copy(others, map[string]int64{"w.Wide": wide(a.d), "w.QVec": 1, "w.KVec": 1, "w.VVec": 1, "w.Turns": a.whole, "w.Boxes": a.whole})
+		maps.Copy(others, map[string]int64{"w.Wide": wide(a.d), "w.QVec": 1, "w.KVec": 1, "w.VVec": 1, "w.PingPong": a.whole, "w.Boxes": a.whole})
 		req.Funcs = map[string]front.Func{"score": {Pkg: pkg, Name: "AnyScore"}, "see": {Pkg: pkg, Name: "AnyKey"}}
 	} else {
 		maps.Copy(others, map[string]int64{"w.D": wide(a.d), "w.Across": 1, "w.Vec": 1, "w.Boxes": a.whole})

@@ -14,11 +14,11 @@ import "github.com/gokiln/kiln/dsl"
 // With bulk copies (of.Bulk) a stays in shared memory, one warp of the block copies of.Stages tiles of
 // b and d ahead, boxes of of.N rows by 128 bytes (d's rows are those along k), and the first
 // product of a tile is under way while the second one of the tile before is (FlashAttention-3: Shah et
-// al., 2024). If turns is true, two warpgroups take turns: one begins products while the other is in f. The
+// al., 2024). If pingPong is true, two warpgroups alternate (ping-pong): one begins products while the other is in f. The
 // other functions contain no barrier of the block then, and what is beyond the edge of a tensor is zeros.
-func Chain[T, C dsl.Number](t dsl.Thread, of, c *Config, wide dsl.ConstInt, turns dsl.ConstBool, a Factor[T], k, begin, end int, mad func(a, b, c C) C, skip func(at int) bool, tiles func(at int) (b, d Factor[T], n int), f func(at int, scores []C), rescale, done func(sums []C)) {
+func Chain[T, C dsl.Number](t dsl.Thread, of, c *Config, wide dsl.ConstInt, pingPong dsl.ConstBool, a Factor[T], k, begin, end int, mad func(a, b, c C) C, skip func(at int) bool, tiles func(at int) (b, d Factor[T], n int), f func(at int, scores []C), rescale, done func(sums []C)) {
 	if chains[T, C](t, of, c) {
-		chainBulk(t, of, c, wide, turns, a, begin, end, skip, tiles, f, rescale, done)
+		chainBulk(t, of, c, wide, pingPong, a, begin, end, skip, tiles, f, rescale, done)
 		return
 	}
 	sums := dsl.LocalSlice[C](c.Sums(t))
@@ -55,14 +55,14 @@ type links[T dsl.Number] struct {
 	as         []T // the second factor that stays, of [ChainBoth]
 	*barriers
 	at, parity int // of the next tile
-	turn       int // the parity of the next turn
+	phase      int // the parity of the phase that the warp waits for next
 }
 
 // barriers are those of a [Chain].
 type barriers struct {
 	there                      dsl.MBarrier // a is
 	fullB, freeB, fullD, freeD [maxTiles]dsl.MBarrier
-	turns                      [2 * warpgroup]dsl.MBarrier // of the warps of two warpgroups
+	pingPong                   [2 * warpgroup]dsl.MBarrier // of the warps of two warpgroups
 	_                          [ChainBytes/8 - 1 - 4*maxTiles - 2*warpgroup]dsl.MBarrier
 }
 
@@ -74,7 +74,7 @@ func (l *links[T]) next(of *Config) {
 }
 
 // chainBulk is [Chain] by bulk copies and warpgroup instructions.
-func chainBulk[T, C dsl.Number](t dsl.Thread, of, c *Config, wide dsl.ConstInt, turns dsl.ConstBool, a Factor[T], begin, end int, skip func(at int) bool, tiles func(at int) (b, d Factor[T], n int), f func(at int, scores []C), rescale, done func(sums []C)) {
+func chainBulk[T, C dsl.Number](t dsl.Thread, of, c *Config, wide dsl.ConstInt, pingPong dsl.ConstBool, a Factor[T], begin, end int, skip func(at int) bool, tiles func(at int) (b, d Factor[T], n int), f func(at int, scores []C), rescale, done func(sums []C)) {
 	l := links[T]{
 		xs:       dsl.SharedSlice[T](t, of.M*wide),
 		bs:       dsl.SharedSlice[T](t, of.Stages*of.N*wide),
@@ -90,7 +90,7 @@ func chainBulk[T, C dsl.Number](t dsl.Thread, of, c *Config, wide dsl.ConstInt, 
 			l.freeD[s].Init(int(of.Down) / warpgroup)
 		}
 		for i := range 2 * warpgroup {
-			l.turns[i].Init(1)
+			l.pingPong[i].Init(1)
 		}
 		dsl.AsyncFence()
 	}
@@ -100,7 +100,7 @@ func chainBulk[T, C dsl.Number](t dsl.Thread, of, c *Config, wide dsl.ConstInt, 
 			dsl.MoreRegisters(t, of.registers())
 		}
 		sums := dsl.LocalSlice[C](c.Sums(t))
-		multiplyChain(t, &l, sums, of, c, wide, bool(turns) && of.Down == 2*warpgroup, begin, end, skip, f, rescale)
+		multiplyChain(t, &l, sums, of, c, wide, bool(pingPong) && of.Down == 2*warpgroup, begin, end, skip, f, rescale)
 		done(sums)
 	} else {
 		if of.Down > warpgroup {
@@ -133,7 +133,7 @@ func fillChain[T dsl.Number](t dsl.Thread, l *links[T], of, c *Config, wide dsl.
 
 // multiplyChain adds the second products of all tiles to the sums. Between the tiles the first product
 // of one and the second of the one before are under way, and while that one is, f works.
-func multiplyChain[T, C dsl.Number](t dsl.Thread, l *links[T], sums []C, of, c *Config, wide dsl.ConstInt, turns bool, begin, end int, skip func(at int) bool, f func(at int, scores []C), rescale func(sums []C)) {
+func multiplyChain[T, C dsl.Number](t dsl.Thread, l *links[T], sums []C, of, c *Config, wide dsl.ConstInt, pingPong bool, begin, end int, skip func(at int) bool, f func(at int, scores []C), rescale func(sums []C)) {
 	next := func(at int) int {
 		for at < end && skip(at) {
 			at += int(of.N)
@@ -147,9 +147,9 @@ func multiplyChain[T, C dsl.Number](t dsl.Thread, l *links[T], sums []C, of, c *
 	a := dsl.LocalSlice[T](of.N / dsl.MatrixShape[T, C](t, dsl.MatrixK) * dsl.MatrixShape[T, C](t, dsl.MatrixLenA))
 	scores := dsl.LocalSlice[C](of.Sums(t))
 	l.there.Wait(t, 0)
-	l.await(t, turns)
+	l.await(t, pingPong)
 	firstProduct(t, l, scores, of, wide)
-	l.pass(t, turns)
+	l.pass(t, pingPong)
 	dsl.WarpgroupWait(t, 0)
 	release(t, &l.freeB[l.at])
 	f(at, scores)
@@ -158,11 +158,11 @@ func multiplyChain[T, C dsl.Number](t dsl.Thread, l *links[T], sums []C, of, c *
 	last, parity := l.at, l.parity
 	l.next(of)
 	for at = next(at + int(of.N)); at < end; {
-		l.await(t, turns)
+		l.await(t, pingPong)
 		firstProduct(t, l, scores, of, wide)
 		l.fullD[last].Wait(t, parity)
 		secondProduct(t, l, sums, a, last, of, c)
-		l.pass(t, turns)
+		l.pass(t, pingPong)
 		dsl.WarpgroupWait(t, 1)
 		release(t, &l.freeB[l.at])
 		f(at, scores)
@@ -186,20 +186,20 @@ func multiplyChain[T, C dsl.Number](t dsl.Thread, l *links[T], sums []C, of, c *
 }
 
 // await waits until it is the warp's turn to multiply. Warps of the first warpgroup begin.
-func (l *links[T]) await(t dsl.Thread, turns bool) {
-	if turns {
+func (l *links[T]) await(t dsl.Thread, pingPong bool) {
+	if pingPong {
 		w := t.Warp()
-		l.turns[w].Wait(t, l.turn^(1-w/warpgroup))
+		l.pingPong[w].Wait(t, l.phase^(1-w/warpgroup))
 	}
 }
 
 // pass says that it is the turn of the warp of the other warpgroup that has the same tensor core.
-func (l *links[T]) pass(t dsl.Thread, turns bool) {
-	if turns {
+func (l *links[T]) pass(t dsl.Thread, pingPong bool) {
+	if pingPong {
 		if t.Lane() == 0 {
-			l.turns[t.Warp()^warpgroup].Arrive()
+			l.pingPong[t.Warp()^warpgroup].Arrive()
 		}
-		l.turn ^= 1
+		l.phase ^= 1
 	}
 }
 

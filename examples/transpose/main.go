@@ -21,7 +21,7 @@ var tiles = jit.Tune("github.com/gokiln/kiln/examples/transpose",
 	kernels.Config{Tile: 64, Rows: 16},
 )
 
-// transpose writes the n×m matrix in, turned round, to out.
+// transpose writes the transpose of the n×m matrix in to out.
 func transpose(s *runtime.Stream, out, in runtime.Slice[float32], n, m int) error {
 	return tiles.Run(s, func(c kernels.Config) error {
 		side := int(c.Tile)
@@ -77,6 +77,6 @@ func run(w io.Writer, device string, n, m int) error {
 			return fmt.Errorf("row %d, column %d is %g, want %g", i/n, i%n, x, want)
 		}
 	}
-	_, err = fmt.Fprintf(w, "%d×%d elements turned round on %s (%s)\n", n, m, dev.Name(), dev.Info().Model)
+	_, err = fmt.Fprintf(w, "%d×%d elements transposed on %s (%s)\n", n, m, dev.Name(), dev.Info().Model)
 	return err
 }

@@ -27,7 +27,7 @@ func (p *Problem) bulk(dev *runtime.Device, info *runtime.Info, w kernels.Forwar
 	if max(w.Wide, w.DV) > 128 {
 		w.N = 64
 	}
-	w.Turns, w.Boxes = true, true
+	w.PingPong, w.Boxes = true, true
 	if n.groups*n.s <= leastRows { // as in decoding, where memory is what takes the time
 		w.M, w.N, w.Down, w.Stages = leastRows, 64, 4, 6
 		w.Boxes = false

@@ -274,7 +274,7 @@ func (p *groups) groupGrid(c *tile.Config) runtime.Grid {
 
 // runVectorGroups multiplies by vectors of a processor.
 func runVectorGroups(s *runtime.Stream, p *groups) error {
-	const rows, places = 60, 128 // of a tile: sums and part of y stay in the nearest cache
+	const rows, places = 60, 128 // of a tile: sums and part of y stay in the L1 cache
 	c := p.sum()
 	cfg := kernels.Panels{Tiling: Tall(FitTiling(VectorTiling(p.Info.WarpSize, c), p.N), rows), TileK: places}
 	cfg.XAlong, cfg.XUnit, cfg.YUnit = p.XK == 1, p.XM == 1 && p.XK != 1, p.YN == 1

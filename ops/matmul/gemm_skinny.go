@@ -186,7 +186,7 @@ func (p *Problem) skinnyVec(batch layout.Layout, one, other, size int) dsl.Const
 // runSkinnyCols has blocks sum rows that are next to each other.
 func runSkinnyCols(s *runtime.Stream, p *Problem) error {
 	const (
-		bytes = 8 << 10 // of sums, which stay in the nearest cache
+		bytes = 8 << 10 // of sums, which stay in the L1 cache
 		most  = 8       // of numbers of y that are in registers
 	)
 	c := kernels.Skinny{Cols: dsl.ConstInt(p.N), XUnit: p.XM == 1}

@@ -12,7 +12,7 @@ import (
 // many threads.
 func programCases(warp int) []Case {
 	var out []Case
-	for _, list := range [][]Case{controlCases(), wideCases(), argumentCases(warp), memoryCases(), sharedCases(), warpCases(warp), atomicCases(), negationCases(), divisionCases(), heldCases(), gatherCases()} {
+	for _, list := range [][]Case{controlCases(), wideCases(), argumentCases(warp), memoryCases(), sharedCases(), warpCases(warp), atomicCases(), negationCases(), divisionCases(), clampedCases(), gatherCases()} {
 		out = append(out, list...)
 	}
 	return out

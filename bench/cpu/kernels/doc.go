@@ -5,7 +5,7 @@
 // warp is a vector register: neighbouring threads take neighbouring elements, what
 // all threads of a warp read in the same place costs one load, sums go to several
 // variables so that one addition need not wait for the last, and a block is small
-// enough for its working set to stay in the first cache. A kernel that says so
+// enough for its working set to stay in the L1 cache. A kernel that says so
 // wants blocks as wide as a warp.
 //
 //	k := jit.Of(kernels.Saxpy)

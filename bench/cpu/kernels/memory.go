@@ -3,7 +3,7 @@ package kernels
 import "github.com/gokiln/kiln/dsl"
 
 // Transpose moves tiles of 32 by 32 through shared memory. A block has 32 by 4
-// threads: the eight rows of each then fit in a set of the first cache, as they have to
+// threads: the eight rows of each then fit in a set of the L1 cache, as they have to
 // where rows are 4 KiB long. Rows of a tile are pad numbers apart, 1 where columns would
 // lie in one bank of shared memory, as on a GPU. The sides are multiples of 32.
 //
@@ -51,7 +51,7 @@ func Histogram(t dsl.Thread, bins, x []uint32) {
 }
 
 // Stencil is a step of the heat equation on a grid of nx·ny·nz points. Threads go along
-// the rows, as the twin does: a column of the grid lies in few sets of the first cache.
+// the rows, as the twin does: a column of the grid lies in few sets of the L1 cache.
 // The rows are slices, checked here and not for each point.
 //
 //kiln:kernel

@@ -17,7 +17,7 @@ type Config struct {
 	Rows dsl.ConstInt // rows of threads in a block, of Tile threads each
 }
 
-// Transpose writes the n×m matrix in, turned round, to the m×n matrix out: out[j*n+i] = in[i*m+j].
+// Transpose writes the transpose of the n×m matrix in to the m×n matrix out: out[j*n+i] = in[i*m+j].
 // The grid has a block for each tile.
 //
 //kiln:kernel

@@ -11,7 +11,7 @@ import (
 
 var entryTranspose = jit.Entry{Pkg: "github.com/gokiln/kiln/examples/transpose/kernels", Name: "Transpose", Generic: true}
 
-// LaunchTranspose launches [Transpose]: it writes the n×m matrix in, turned round, to the m×n matrix out: out[j*n+i] = in[i*m+j].
+// LaunchTranspose launches [Transpose]: it writes the transpose of the n×m matrix in to the m×n matrix out: out[j*n+i] = in[i*m+j].
 // The grid has a block for each tile.
 //
 //kiln:launches Transpose

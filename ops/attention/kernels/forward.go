@@ -69,7 +69,7 @@ type ForwardTiles struct {
 	QVec, KVec, VVec dsl.ConstBool // rows of queries, keys and values are whole chunks, and aligned
 	Bulk             dsl.ConstBool // operands have tensor maps, for devices with warpgroup instructions
 	Wide             dsl.ConstInt  // the size of queries and keys rounded up to whole stages, if Bulk
-	Turns            dsl.ConstBool // warpgroups take turns at products, if Bulk and there are two
+	PingPong         dsl.ConstBool // warpgroups alternate at products, if Bulk and there are two
 	Boxes            dsl.ConstBool // the result is stored by a tensor map, if Bulk
 	Raw              dsl.ConstBool // scores are scaled in the exponent: nothing is added to them, and the scale is positive
 }
@@ -124,7 +124,7 @@ const (
 // 2024); seen says of each tile of rows and keys whether any is not.
 //
 //kiln:kernel
-//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=true f.Split=true f.Ragged=true f.Packed=true f.Page=16 f.Score=true f.Seen=1,2 f.Mask=1,2 w.M=16 w.N=64 w.DV=64 w.Down=1 w.Stages=2 w.Chunk=2 w.QVec=true w.KVec=true w.VVec=true w.Bulk=false w.Wide=0 w.Turns=false w.Boxes=false w.Raw=true
+//kiln:const f.Bounded=true f.Capped=true f.ALiBi=true f.Sinks=true f.Split=true f.Ragged=true f.Packed=true f.Page=16 f.Score=true f.Seen=1,2 f.Mask=1,2 w.M=16 w.N=64 w.DV=64 w.Down=1 w.Stages=2 w.Chunk=2 w.QVec=true w.KVec=true w.VVec=true w.Bulk=false w.Wide=0 w.PingPong=false w.Boxes=false w.Raw=true
 func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, outMap, kMap, vMap dsl.TensorMap, out []T, parts, logs []C, q, k, v []T, bits, seen []uint8, bias, slopes, sinks []C, table []int32, p Problem, scale, limit, lowest C, f Features, w ForwardTiles, score func(score float32, query, key int32) float32, see func(query, key int32) bool) {
 	cfg, then := w.scores(), w.values()
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
@@ -179,7 +179,7 @@ func Forward[T dsl.Number, C dsl.Real](t dsl.Thread, qMap, outMap, kMap, vMap ds
 	unit := natural * log2e
 	grown := false // the largest score of some row of the warp, so that sums are scaled
 	skip := func(key int) bool { return f.Seen == SeenByTable && seen[tiles+key/int(cfg.N)] == 0 }
-	tile.Chain(t, &cfg, &then, w.Wide, w.Turns, queries, p.D, begin, end, mad, skip, func(key int) (k, v tile.Factor[T], n int) {
+	tile.Chain(t, &cfg, &then, w.Wide, w.PingPong, queries, p.D, begin, end, mad, skip, func(key int) (k, v tile.Factor[T], n int) {
 		k, v = keys, values
 		k.Row, v.Row, k.Limit = key, key, end-key
 		if f.Page > 0 {

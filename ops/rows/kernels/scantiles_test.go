@@ -21,7 +21,7 @@ func over(n int) core.Divisor {
 	return core.Divisor{By: uint32(n), Mul: uint32((1<<32*(1<<shift-uint64(n)))/uint64(n) + 1), Shift: uint32(shift)}
 }
 
-// inGroups divides tiles, and strips side by side, among groups of two.
+// inGroups divides tiles, and adjacent strips, among groups of two.
 func inGroups(tiles, strips int) rowskernels.ScanTiling {
 	return rowskernels.ScanTiling{Of: over(tiles), Strips: over(strips), Bits: 1, Groups: (tiles + 1) / 2}
 }

@@ -215,7 +215,7 @@ func Shift(t dsl.Thread, out, in []int32) {
 	}
 }
 
-// Neighbours writes what lies side by side in one word.
+// Neighbours writes adjacent elements of one word.
 //
 //kiln:kernel
 func Neighbours(t dsl.Thread, bytes []uint8, halves []dsl.F16, pairs []Pair) {

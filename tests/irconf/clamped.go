@@ -8,15 +8,15 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// heldCases are about indices that are held back at the ends of a slice, which compilers
+// clampedCases are about indices that are clamped at the ends of a slice, which compilers
 // may take for consecutive ones where they are. Sums wrap in the middle of some.
-func heldCases() []Case {
+func clampedCases() []Case {
 	const n = 200
 	var out []Case
 	for _, d := range []int64{0, 1, -1, -5, 17, n - 16, n, -n, 3 * n, math.MaxInt64, math.MaxInt64 - 100, math.MinInt64, math.MinInt64 + 50} {
 		out = append(out, heldBetween(n, d, "min", "max"), heldBetween(n, d, "max", "min"))
 	}
-	// What is held back from below only, in sums that pass the largest integer.
+	// What is clamped from below only, in sums that pass the largest integer.
 	for _, d := range []int64{math.MaxInt64 - 100, math.MaxInt64 - 96, math.MaxInt64 - n + 1} {
 		out = append(out, heldAbove(n, d))
 	}
@@ -26,7 +26,7 @@ func heldCases() []Case {
 // heldBetween reads the elements to both sides of element i+d, each the nearest that
 // there is, which two operations find in the order given.
 func heldBetween(n int, d int64, first, second string) Case {
-	name := fmt.Sprintf("indices plus %d held within a slice by %s and %s", d, first, second)
+	name := fmt.Sprintf("indices plus %d clamped to a slice by %s and %s", d, first, second)
 	types := []*ir.Type{ir.I64, ir.I64, ir.I32}
 	bound := map[string]string{"min": "%last", "max": "%zero"}
 	text := header(name, types) + strings.NewReplacer("PTR", "ptr<global,i32>", "FIRST", first, "SECOND", second,
@@ -56,9 +56,9 @@ func heldBetween(n int, d int64, first, second string) Case {
 `) + put("%s", ir.I64) + footer
 	c := Case{Name: name, Text: text, Types: types}
 	columns := make([][]uint64, 3)
-	held := func(x int64) uint64 { return 7*uint64(max(0, min(x, int64(n)-1))) + 3 }
+	clamped := func(x int64) uint64 { return 7*uint64(max(0, min(x, int64(n)-1))) + 3 }
 	for i := range int64(n) {
-		columns[0] = append(columns[0], 1000*held(i+d-1)+held(i+d+1))
+		columns[0] = append(columns[0], 1000*clamped(i+d-1)+clamped(i+d+1))
 		columns[1] = append(columns[1], uint64(d))
 		columns[2] = append(columns[2], uint64(7*i+3))
 	}
@@ -68,7 +68,7 @@ func heldBetween(n int, d int64, first, second string) Case {
 // heldAbove reads element max(i+d, c)-c for a c near the largest integer.
 func heldAbove(n int, d int64) Case {
 	const c = math.MaxInt64 - 120
-	name := fmt.Sprintf("indices plus %d held above another", d)
+	name := fmt.Sprintf("indices plus %d clamped to be above another", d)
 	types := []*ir.Type{ir.I64, ir.I64, ir.I32}
 	text := header(name, types) + fmt.Sprintf(`
   %%c = const %d : i64
