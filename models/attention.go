@@ -22,6 +22,8 @@ type Attention struct {
 	// Buckets has a score for each bucket of distances and each head (T5), or is nil.
 	Buckets *nn.Embedding `nn:"relative_attention_bias"`
 
+	qkv *nn.Joint `nn:"-"` // Q, K and V
+
 	heads, kvHeads, size int
 
 	wholeNorm   bool // norms are over all heads together
@@ -49,6 +51,7 @@ func newAttention(c *Config, t *traits, i int) *Attention {
 	if t.gatedAttention {
 		a.gated, a.Q = true, linear(in, 2*q, t.qkvBias)
 	}
+	a.qkv = nn.NewJoint(a.Q, a.K, a.V)
 	switch t.qkNorm {
 	case normOfHeads:
 		a.QNorm, a.KNorm = t.newNorm(c, c.HeadDim), t.newNorm(c, c.HeadDim)
@@ -83,9 +86,10 @@ func newAttention(c *Config, t *traits, i int) *Attention {
 
 // forward returns (tokens, features) of (tokens, features) for layer i of a batch.
 func (a *Attention) forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor {
-	q, gate := a.queries(x)
-	k := a.project(a.K, a.KNorm, x, a.kvHeads)
-	v := a.project(a.V, nil, x, a.kvHeads)
+	all := a.qkv.Forward(x)
+	q, gate := a.queries(all[0])
+	k := a.inHeads(all[1], a.KNorm, a.kvHeads)
+	v := a.inHeads(all[2], nil, a.kvHeads)
 	if a.slopes != nil && a.options.ALiBi == nil {
 		a.options.ALiBi = tensor.From(b.device, a.slopes, len(a.slopes)).Cast(tensor.F32)
 	}
@@ -124,13 +128,15 @@ func (a *Attention) forward(x *tensor.Tensor, b *batch, i int) *tensor.Tensor {
 	return a.out(y, gate)
 }
 
+// Join has queries, keys and values be one product: see [nn.Joint.Join].
+func (a *Attention) Join() error { return a.qkv.Join() }
+
 // queries returns queries, (1, heads, tokens, size), and the gate of results, (tokens, heads·size)
-// or nil.
-func (a *Attention) queries(x *tensor.Tensor) (q, gate *tensor.Tensor) {
+// or nil, of what Q returns.
+func (a *Attention) queries(y *tensor.Tensor) (q, gate *tensor.Tensor) {
 	if !a.gated {
-		return a.project(a.Q, a.QNorm, x, a.heads), nil
+		return a.inHeads(y, a.QNorm, a.heads), nil
 	}
-	y := a.Q.Forward(x)
 	if y.Err() != nil {
 		return y, y
 	}
@@ -172,7 +178,11 @@ func (a *Attention) attendAll(q, k, v *tensor.Tensor, b *batch) *tensor.Tensor {
 
 // project returns (1, heads, tokens, size) of (tokens, features).
 func (a *Attention) project(l *nn.Linear, n norm, x *tensor.Tensor, heads int) *tensor.Tensor {
-	y := l.Forward(x)
+	return a.inHeads(l.Forward(x), n, heads)
+}
+
+// inHeads returns (1, heads, tokens, size) of what a projection returns, (tokens, features).
+func (a *Attention) inHeads(y *tensor.Tensor, n norm, heads int) *tensor.Tensor {
 	if y.Err() != nil {
 		return y
 	}

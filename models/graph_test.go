@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/nn"
+	"github.com/gokiln/kiln/quantized"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -101,6 +102,33 @@ func TestReplayedQuantized(t *testing.T) {
 		p.feed([]int32{1, 2, 3})
 		p.each(5)
 		require.NoError(t, p.m.Replayed(), filepath.Base(path))
+	}
+}
+
+// Queries, keys and values have one piece of memory, and those of which the format differs have two.
+func TestJoined(t *testing.T) {
+	all, err := readGolden()
+	require.NoError(t, err)
+	m, err := Open(all["llama"].folder(t), Options{Device: cpu(t)})
+	require.NoError(t, err)
+	for _, l := range m.Net.(*Decoder).Layers {
+		a := l.Attn.(*Attention)
+		require.Same(t, a.Q.Weight.Tensor().Buffer(), a.K.Weight.Tensor().Buffer())
+		require.Same(t, a.Q.Weight.Tensor().Buffer(), a.V.Weight.Tensor().Buffer())
+	}
+	for _, path := range llamaCpp(t) {
+		m, err := Open(path, Options{Device: cpu(t)})
+		require.NoError(t, err)
+		for i, l := range m.Net.(*Decoder).Layers {
+			a, x := l.Attn.(*Attention), tensor.Ones(m.Device, tensor.F32, 1, m.Config.HiddenSize)
+			buffers := map[any]bool{}
+			formats := map[any]bool{}
+			for j, y := range a.qkv.Forward(x) {
+				buffers[y.Buffer()] = true
+				formats[[]*nn.Linear{a.Q, a.K, a.V}[j].Weight.Quantized().(*quantized.Tensor).Format()] = true
+			}
+			require.Len(t, buffers, len(formats), "%s, layer %d", path, i)
+		}
 	}
 }
 

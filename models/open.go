@@ -214,7 +214,10 @@ func New(c *Config, o Options) (*LM, error) {
 	if err := nn.Init(m.Net, nn.On{Device: m.Device, DType: m.DType}); err != nil {
 		return nil, err
 	}
-	return m, nn.SetFrozen(m.Net, true)
+	if err := nn.SetFrozen(m.Net, true); err != nil {
+		return nil, err
+	}
+	return m, nn.Join(m.Net)
 }
 
 // build returns the network of a configuration, without weights.
@@ -258,15 +261,21 @@ func (p *published) weights(
 	if err := fits(r); err != nil && !o.Lenient {
 		return err
 	}
+	if err := nn.SetFrozen(net, true); err != nil { // so that layers can share memory
+		return err
+	}
 	on := nn.On{Device: m.Device, DType: m.DType}
-	_, err = nn.Load(net, w, nn.LoadOptions{On: on, Lenient: true, Progress: o.Progress})
+	_, err = nn.Load(net, w, nn.LoadOptions{On: on, Lenient: true, Progress: o.Progress, Join: true})
 	if err != nil {
 		return err
 	}
 	if err := p.adapt(m, net, a, of, o); err != nil {
 		return err
 	}
-	return nn.SetFrozen(net, true)
+	if err := nn.SetFrozen(net, true); err != nil {
+		return err
+	}
+	return nn.Join(net) // what adapters have replaced
 }
 
 // autoDType is the type of weights that none is asked for.

@@ -143,6 +143,9 @@ type LoadOptions struct {
 	Dequantize func(name string) bool
 	Lenient    bool                // names that are missing or unexpected are reported only
 	Progress   func(done, all int) // called behind each parameter
+	// Join says that layers which have the same input share memory as soon as they are loaded: see
+	// [Join].
+	Join bool
 }
 
 // Replace returns a function for [LoadOptions.Rename], by rules of a regular expression and what
@@ -187,12 +190,21 @@ func Load(m any, from Source, o LoadOptions) (*Report, error) {
 	if err := r.err(); err != nil && !o.Lenient {
 		return r, err
 	}
+	joins, err := joinsOf(m, list, o.Join)
+	if err != nil {
+		return nil, err
+	}
 	for i, p := range list {
 		if names[i] == "" {
 			continue
 		}
 		if err := p.load(from, names[i], &o); err != nil {
 			return r, err
+		}
+		for _, l := range joins[p.Param] {
+			if err := l.Join(); err != nil {
+				return r, err
+			}
 		}
 		if o.Progress != nil {
 			o.Progress(i+1, len(list))

@@ -23,6 +23,7 @@ type Param struct {
 	wide   bool
 	v      *tensor.Var
 	t      *tensor.Tensor // what layers compute with
+	lent   bool           // t is a part of the memory that several have: see [Joint.Join]
 
 	q     Quantized    // in place of v and t, or nil
 	dense tensor.DType // what q is dequantized to
@@ -142,7 +143,7 @@ func (p *Param) Set(t *tensor.Tensor) error {
 // give gives the parameter memory with a copy of the numbers of t.
 func (p *Param) give(t *tensor.Tensor) {
 	changed()
-	p.v, p.t, p.q = nil, nil, nil
+	p.v, p.t, p.q, p.lent = nil, nil, nil, false
 	if p.buffer || !t.DType().IsFloat() {
 		p.t = t.Detach().Copy()
 		return
@@ -174,6 +175,10 @@ func (p *Param) move(on On) error {
 // optimiser changes it and nothing is kept for its sake.
 func (p *Param) SetFrozen(frozen bool) {
 	p.frozen = frozen
+	if p.lent && !frozen { // an optimiser needs memory of its own
+		p.give(p.t)
+		return
+	}
 	if p.v == nil {
 		return
 	}

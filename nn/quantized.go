@@ -70,7 +70,7 @@ func (p *Param) SetQuantized(q Quantized, dt tensor.DType) error {
 			p.name, tensor.ErrDType, dt)
 	}
 	changed()
-	p.v, p.t, p.q, p.dense = nil, nil, q, dt
+	p.v, p.t, p.q, p.dense, p.lent = nil, nil, q, dt, false
 	return nil
 }
 

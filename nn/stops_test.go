@@ -194,6 +194,14 @@ var stops = map[string]stop{
 	"nn.GroupNorm":    layer(nn.NewGroupNorm(2, 4), list(2, 4, 3)),
 	"nn.Identity":     layer(nn.Identity{}, list(3)),
 	"nn.InstanceNorm": layer(nn.NewInstanceNorm(3, nn.InstanceNormOptions{Affine: true}), list(2, 3, 4)),
+	"nn.Joint": called(frozen(&three{A: nn.NewLinear(4, 3), B: nn.NewLinear(4, 5)}), func(n *three, _ *tensor.Device, in []ten) ten {
+		n.joint = nn.NewJoint(n.A, n.B)
+		if err := nn.Join(n); err != nil {
+			return tensor.Fail("join", err)
+		}
+		all := n.joint.Forward(in[0])
+		return all[0].Sqr().Sum().Add(all[1].Sum())
+	}, list(2, 4)),
 	"nn.LayerNorm.ForwardResidual": called(nn.NewLayerNorm(4), func(n *nn.LayerNorm, _ *tensor.Device, in []ten) ten {
 		y, sum := n.ForwardResidual(in[0], in[1])
 		return y.Mul(sum)
@@ -237,6 +245,14 @@ var stops = map[string]stop{
 	"nn.Unflatten":  layer(&nn.Unflatten{Dim: 1, Sizes: list(2, 2)}, list(3, 4)),
 	"nn.Upsample":   layer(&nn.Upsample{Scale: []float64{2}, Mode: nn.LinearInterpolation}, list(1, 2, 4)),
 	"nn.WeightNorm": layer(nn.NewWeightNorm(nn.NewLinear(4, 3)), list(5, 4)),
+}
+
+// frozen is a network without variables.
+func frozen[L any](net L) L {
+	if err := nn.SetFrozen(net, true); err != nil {
+		panic(err)
+	}
+	return net
 }
 
 // called is a stop of a layer that is called in another way than by Forward.

@@ -207,7 +207,7 @@ func (p *fewProblem) launch(of *family, c *blocksThatRound) error {
 	if err != nil {
 		return err
 	}
-	v, err := blocksOf(p.q.data.Buffer())
+	v, err := blocksOf(p.q.data)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func (f *family) of(i instance) (*jit.Kernel, error) {
 // launch runs a kernel whose parameters are the result, some in front of the blocks, the blocks,
 // some behind them, and the format.
 func (q *Tensor) launch(out *tensor.Tensor, k *jit.Kernel, g runtime.Grid, front []any, behind ...any) *tensor.Tensor {
-	v, err := blocksOf(q.data.Buffer())
+	v, err := blocksOf(q.data)
 	if err != nil {
 		return tensor.Fail("launch", err)
 	}

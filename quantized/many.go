@@ -183,7 +183,7 @@ func (p *manyProblem) launch(out *tensor.Tensor, args *kernels.Product, c *tile.
 			return err
 		}
 	}
-	v, err := blocksOf(p.q.data.Buffer())
+	v, err := blocksOf(p.q.data)
 	if err != nil {
 		return err
 	}

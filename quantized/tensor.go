@@ -140,12 +140,48 @@ func (q *Tensor) To(d *tensor.Device) *Tensor {
 // ToDevice is [Tensor.To] for package nn, whose parameters hold quantized numbers of several types.
 func (q *Tensor) ToDevice(d *tensor.Device) any { return q.To(d) }
 
-// Free gives the memory back when the work so far is done.
+// Free gives the memory back when the work so far is done; that of rows that were joined with others
+// (see [Tensor.JoinRows]) when none of them is used any more.
 func (q *Tensor) Free() error {
 	if err := q.Err(); err != nil {
 		return err
 	}
+	if b := q.data.Buffer(); b != nil && b.Size() != q.data.Count() {
+		return nil
+	}
 	return q.data.Free()
+}
+
+// joinAlign is what blocks that are a part of others begin at a multiple of, in bytes: the widest
+// loads of kernels.
+const joinAlign = 16
+
+// JoinRows returns a matrix of the rows of q and of others in one piece of memory, and each of them as
+// a part of it. All are results of type *Tensor, as package nn has quantized numbers of several types;
+// what it was called with is freed. It returns nil if others are of another type, format, device or
+// number of columns, or if parts would begin where kernels cannot read them.
+func (q *Tensor) JoinRows(others ...any) (whole any, parts []any) {
+	all, shape := []*tensor.Tensor{}, tensor.Shape{0, 0}
+	list := []*Tensor{}
+	for _, other := range append([]any{q}, others...) {
+		t, ok := other.(*Tensor)
+		if !ok || t.Err() != nil || t.of != q.of || len(t.shape) != 2 || t.shape[1] != q.shape[1] ||
+			t.Device() != q.Device() || t.first != 0 || t.data.Count()%joinAlign != 0 || t.data.Count() == 0 {
+			return nil, nil
+		}
+		shape = tensor.Shape{shape[0] + t.shape[0], t.shape[1]}
+		list, all = append(list, t), append(all, t.data)
+	}
+	data, at := tensor.Cat(0, all...), 0
+	for _, t := range list {
+		part := data.Narrow(0, at, t.data.Count())
+		at += t.data.Count()
+		parts = append(parts, &Tensor{of: q.of, shape: t.shape, data: part})
+		if err := t.Free(); err != nil && data.Err() == nil {
+			data = tensor.Fail("join rows", err)
+		}
+	}
+	return &Tensor{of: q.of, shape: shape, data: data}, parts
 }
 
 // rows is a view of n rows of a matrix, from row i on.
@@ -165,13 +201,19 @@ type blocks struct {
 	w runtime.Slice[uint32]
 }
 
-func blocksOf(buf *runtime.Buffer) (v blocks, err error) {
+// blocksOf is the bytes of a tensor; those that are a part of its memory begin where words do.
+func blocksOf(data *tensor.Tensor) (v blocks, err error) {
+	buf, at := data.Buffer(), data.Layout().Offset()
+	n := data.Count()
 	if v.b, err = runtime.View[uint8](buf); err != nil {
 		return v, err
 	}
 	if v.h, err = runtime.View[uint16](buf); err != nil {
 		return v, err
 	}
-	v.w, err = runtime.View[uint32](buf)
-	return v, err
+	if v.w, err = runtime.View[uint32](buf); err != nil || n == buf.Size() {
+		return v, err
+	}
+	v.b, v.h, v.w = v.b.Slice(at, at+n), v.h.Slice(at/2, (at+n)/2), v.w.Slice(at/4, (at+n)/4)
+	return v, nil
 }
