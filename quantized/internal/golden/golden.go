@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -36,12 +37,16 @@ func Read(t testing.TB, path string) *Set {
 	if other := os.Getenv(Env); other != "" {
 		path = other
 	}
-	s, err := read(path)
+	once, _ := sets.LoadOrStore(path, sync.OnceValues(func() (*Set, error) { return read(path) }))
+	s, err := once.(func() (*Set, error))()
 	if err != nil {
 		t.Fatalf("golden data of quantized formats: %s: %v", path, err)
 	}
 	return s
 }
+
+// sets holds what read made of a path: unpacking a file takes a tenth of a second.
+var sets sync.Map
 
 func read(path string) (*Set, error) {
 	raw, err := os.ReadFile(path)
