@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/ir"
 )
@@ -322,7 +323,7 @@ func TestIntrinsicsComplete(t *testing.T) {
 // TestDispatchComplete compiles every dispatch function of package dsl at both
 // widths, conversions for both 8-bit formats.
 func TestDispatchComplete(t *testing.T) {
-	u := libraries[dslPath]()
+	u := libraries[input.DSL]()
 	n := 0
 	for name, d := range u.decls {
 		if !d.marks.dispatch {
@@ -330,7 +331,7 @@ func TestDispatchComplete(t *testing.T) {
 		}
 		n++
 		for _, w := range dispatchSuffixes(name) {
-			impl := u.decls[dispatchName(name, w)]
+			impl := u.decls[gotype.DispatchName(name, w)]
 			require.NotNil(t, impl, "dsl.%s has no function for float%s", name, w)
 			call := "x[0] = dsl." + name + "(x[1], x[2])"
 			typ := "float" + w

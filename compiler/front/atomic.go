@@ -2,11 +2,12 @@ package front
 
 import (
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
 func intPointee(c *callSite) bool {
-	t := scalarType(c.result)
+	t := gotype.Scalar(c.result)
 	return t != nil && t.IsInt()
 }
 

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/internal/tooltest"
 )
 
 var swigluRequest = Request{

@@ -14,6 +14,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -50,7 +52,7 @@ func (b *build) bind(funcs map[string]Func) (ok bool) {
 		f := funcs[key]
 		u, err := b.unit(f.Pkg)
 		if err != nil {
-			b.diags.Add(diag.New(diag.Position{File: f.Pkg}, diag.NoSource, err.Error(), ""))
+			b.Diags.Add(diag.New(diag.Position{File: f.Pkg}, diag.NoSource, err.Error(), ""))
 			ok = false
 			continue
 		}
@@ -70,15 +72,15 @@ func (b *build) bindNamed(n *binding, i int) bool {
 	name, args, _ := strings.Cut(n.Name, "[")
 	d := n.unit.decls[name]
 	if d == nil {
-		b.diags.Add(diag.New(diag.Position{File: n.Pkg}, diag.NoKernel, fmt.Sprintf("package %s has no function %s", n.Pkg, name), ""))
+		b.Diags.Add(diag.New(diag.Position{File: n.Pkg}, diag.NoKernel, fmt.Sprintf("package %s has no function %s", n.Pkg, name), ""))
 		return false
 	}
 	d.load()
-	b.addFile(d.tok)
-	b.addFile(d.file.tok)
+	b.AddFile(d.tok)
+	b.AddFile(d.file.tok)
 	fn, ok := d.node.(*ast.FuncDecl)
 	if !ok {
-		b.report(d.node.Pos(), diag.BadRequest, "", "%s is not a function", name)
+		b.Report(d.node.Pos(), diag.BadRequest, "", "%s is not a function", name)
 		return false
 	}
 	n.pos, n.name, n.global = fn.Name.Pos(), n.unit.name+"."+n.Name, n.Name
@@ -90,7 +92,7 @@ func (b *build) bindNamed(n *binding, i int) bool {
 		b.reach(d)
 		return true
 	case n.Sig == "" && args == "":
-		b.report(n.pos, diag.BadRequest, "name an instance, such as "+name+"[float32]", "%s is generic", n.what())
+		b.Report(n.pos, diag.BadRequest, "name an instance, such as "+name+"[float32]", "%s is generic", n.what())
 		return false
 	}
 	return b.bindInstance(n, i, n.Name, n.Sig)
@@ -102,7 +104,7 @@ func (b *build) bindInstance(n *binding, i int, name, sig string) bool {
 	text, imports := byImports(n.unit.withDSL("package " + n.unit.name + "; var " + n.global + " " + sig + " = " + name))
 	tree, tok, err := parseFile("instance", []byte(text), 0)
 	if err != nil || n.lit && n.Sig == "" || !plainInstance(tree) {
-		b.report(n.pos, diag.BadRequest, "", "%q is no instance of %s", strings.TrimSpace(name+" "+n.Sig), n.what())
+		b.Report(n.pos, diag.BadRequest, "", "%q is no instance of %s", strings.TrimSpace(name+" "+n.Sig), n.what())
 		return false
 	}
 	n.tok = tok
@@ -124,16 +126,16 @@ func (b *build) bindCall(n *binding, i int, fn *ast.FuncDecl) bool {
 	n.global = fmt.Sprintf("kilnBound%d", i)
 	text, err := callText(n.global, n.Name, sig)
 	if err != nil {
-		b.report(n.pos, diag.BadRequest, "", "%q is no instance of %s", strings.TrimSpace(n.Name+" "+n.Sig), n.what())
+		b.Report(n.pos, diag.BadRequest, "", "%q is no instance of %s", strings.TrimSpace(n.Name+" "+n.Sig), n.what())
 		return false
 	}
 	tree, tok, err := parseFile("instance", []byte("package "+n.unit.name+"; "+text), 0)
 	if err != nil || len(tree.Decls) != 1 {
-		b.report(n.pos, diag.BadRequest, "", "%q is no instance of %s", strings.TrimSpace(n.Name+" "+n.Sig), n.what())
+		b.Report(n.pos, diag.BadRequest, "", "%q is no instance of %s", strings.TrimSpace(n.Name+" "+n.Sig), n.what())
 		return false
 	}
 	n.tok = tok
-	f := &file{name: "instance", ord: 1<<30 + 1 + i, pkg: tree.Name, tok: tok, imports: append(imports, libImport("float16", float16Path))}
+	f := &file{name: "instance", ord: 1<<30 + 1 + i, pkg: tree.Name, tok: tok, imports: append(imports, libImport("float16", input.Float16))}
 	b.reach(&decl{unit: n.unit, file: f, name: n.global, node: tree.Decls[0], refs: collect(tree.Decls[0], tree)})
 	return true
 }
@@ -168,14 +170,14 @@ func (b *build) bindLiteral(n *binding, i int) bool {
 	lit := n.unit.literal(n.Func)
 	if lit == nil {
 		at := diag.Position{File: path.Join(n.Pkg, n.File), Line: n.Line, Col: n.Col}
-		b.diags.Add(diag.New(at, diag.BadRequest, "no function literal begins here", ""))
+		b.Diags.Add(diag.New(at, diag.BadRequest, "no function literal begins here", ""))
 		return false
 	}
-	b.addFile(lit.file.tok)
+	b.AddFile(lit.file.tok)
 	n.pos, n.name = lit.node.Pos(), n.unit.name+"."+lit.name
 	outer := lit.scope()
 	for _, c := range outer.captured {
-		b.report(c.use.Pos(), diag.Capture, "", "function literal captures variable %s, which is declared at %s", c.use.Name, b.position(c.def))
+		b.Report(c.use.Pos(), diag.Capture, "", "function literal captures variable %s, which is declared at %s", c.use.Name, b.Position(c.def))
 	}
 	if len(outer.captured) > 0 {
 		return false
@@ -183,14 +185,14 @@ func (b *build) bindLiteral(n *binding, i int) bool {
 	n.global = fmt.Sprintf("kilnLiteral%d", i)
 	d, err := lit.hoist(n.global, outer)
 	if err != nil {
-		b.report(n.pos, diag.BadRequest, "", "function literal cannot be taken out of %s: %v", lit.outer(), err)
+		b.Report(n.pos, diag.BadRequest, "", "function literal cannot be taken out of %s: %v", lit.outer(), err)
 		return false
 	}
-	b.addFile(d.tok)
+	b.AddFile(d.tok)
 	b.synth = append(b.synth, d.tok)
 	b.reach(d)
 	if b.seen[lit.decl] {
-		b.report(n.pos, diag.Recursion, "", "function literal uses %s, which it is part of", lit.decl.name)
+		b.Report(n.pos, diag.Recursion, "", "function literal uses %s, which it is part of", lit.decl.name)
 		return false
 	}
 	if len(outer.params) > 0 && !b.untyped {
@@ -207,7 +209,7 @@ func (b *build) apart() (ok bool) {
 		for _, y := range b.bound {
 			if x.lit && y.lit && x.Pkg == y.Pkg && x.File == y.File {
 				if l, m := x.unit.literal(x.Func), y.unit.literal(y.Func); l != nil && m != nil && l.node.Pos() < m.node.Pos() && m.node.Pos() < l.node.End() {
-					b.report(m.node.Pos(), diag.Unsupported, "", "function literal stands inside of another that the kernel takes too: declare one as a function")
+					b.Report(m.node.Pos(), diag.Unsupported, "", "function literal stands inside of another that the kernel takes too: declare one as a function")
 					ok = false
 				}
 			}
@@ -221,14 +223,14 @@ func (b *build) apart() (ok bool) {
 func (b *build) boundError(e types.Error) bool {
 	for _, n := range b.bound {
 		if n.tok != nil && within(n.tok, e.Pos) {
-			b.reportFix(n.pos, diag.Instantiation, "use a function whose type names all of its type parameters",
+			b.ReportFix(n.pos, diag.Instantiation, "use a function whose type names all of its type parameters",
 				"%s cannot be instantiated: %s", n.what(), e.Msg)
 			return true
 		}
 	}
 	for _, tok := range b.synth {
 		if within(tok, e.Pos) {
-			b.diags.Add(diag.New(b.position(e.Pos), diag.TypeError, e.Msg, ""))
+			b.Diags.Add(diag.New(b.Position(e.Pos), diag.TypeError, e.Msg, ""))
 			return true
 		}
 	}
@@ -276,7 +278,7 @@ func (f *funcLower) funcParam(p *ssa.Parameter, name, number string) val {
 		return badVal
 	}
 	if want := p.Type().Underlying(); !types.Identical(want, fn.Signature) {
-		b.report(n.pos, diag.ConstValue, "", "%s has type %s, parameter %s of kernel %s is %s", n.what(), typeName(fn.Signature), name, b.inst.kernel.name, typeName(want))
+		b.Report(n.pos, diag.ConstValue, "", "%s has type %s, parameter %s of kernel %s is %s", n.what(), gotype.Name(fn.Signature), name, b.inst.kernel.name, gotype.Name(want))
 		return badVal
 	}
 	return val{fn: fn}
@@ -292,7 +294,7 @@ func (f *funcLower) unknownFuncs() {
 			found = found || isFunc && (p.Name() == key || fmt.Sprint(i) == key)
 		}
 		if !found {
-			b.report(k.node.Pos(), diag.ConstValue, "", "kernel %s has no parameter %s of a function type", k.name, key)
+			b.Report(k.node.Pos(), diag.ConstValue, "", "kernel %s has no parameter %s of a function type", k.name, key)
 		}
 	}
 }
@@ -301,7 +303,7 @@ func (f *funcLower) unknownFuncs() {
 // that is checked for all functions: something of the right type that depends on
 // all arguments.
 func (f *funcLower) stand(in *ssa.Call, args []val) val {
-	if hasPointers(in.Type()) {
+	if gotype.HasPointers(in.Type()) {
 		return badVal
 	}
 	sum := f.konst(ir.F32, 0)
@@ -334,23 +336,4 @@ func (f *funcLower) number(v *ir.Value) *ir.Value {
 		return nil
 	}
 	return f.emit(ir.OpConvert, ir.F32, v)
-}
-
-// signatureName spells the type of a function parameter, without names.
-func signatureName(s *types.Signature) string {
-	list := func(t *types.Tuple) string {
-		names := make([]string, t.Len())
-		for i := range names {
-			names[i] = typeName(t.At(i).Type())
-		}
-		return strings.Join(names, ",")
-	}
-	out := "func(" + list(s.Params()) + ")"
-	switch s.Results().Len() {
-	case 0:
-		return out
-	case 1:
-		return out + list(s.Results())
-	}
-	return out + "(" + list(s.Results()) + ")"
 }

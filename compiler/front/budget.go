@@ -49,7 +49,7 @@ func (s *measurer) check(d *decl) {
 			return
 		}
 		if branches := countBranches(n.Body); branches > maxBranches {
-			s.b.reportFix(n.Name.Pos(), diag.TooLarge, "look the cases up in a slice, or take parts of the function out into others",
+			s.b.ReportFix(n.Name.Pos(), diag.TooLarge, "look the cases up in a slice, or take parts of the function out into others",
 				"function %s has %d branches, more than %d", n.Name.Name, branches, maxBranches)
 		}
 		s.local(d, n.Body)
@@ -64,7 +64,7 @@ func (s *measurer) check(d *decl) {
 
 func (s *measurer) spec(d *decl, t *ast.TypeSpec, fields int) {
 	if fields > maxFields {
-		s.b.reportFix(t.Name.Pos(), diag.TooLarge, "use arrays, or slices that the kernel gets, for what is repeated",
+		s.b.ReportFix(t.Name.Pos(), diag.TooLarge, "use arrays, or slices that the kernel gets, for what is repeated",
 			"type %s has more than %d fields, with those of its fields", t.Name.Name, maxFields)
 	}
 }
@@ -224,7 +224,7 @@ func isNested(t types.Type) bool {
 func (f *funcLower) tooLarge(fix, format string, args ...any) val {
 	if !f.l.full {
 		f.l.full = true
-		f.l.b.reportFix(f.start(f.at), diag.TooLarge, fix, format, args...)
+		f.l.b.ReportFix(f.start(f.at), diag.TooLarge, fix, format, args...)
 	}
 	return badVal
 }

@@ -10,21 +10,19 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/report"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
 // build is the state of one compilation.
 type build struct {
+	report.Sink
 	loader Loader
 	units  map[string]*unit
-	failed map[string]error // packages that the loader refused
-	diags  diag.List
+	failed map[string]error   // packages that the loader refused
 	quiet  map[token.Pos]bool // where a type error would repeat a diagnostic
 
 	mistyped map[diag.Position]bool // lines with type errors
-
-	fset  *token.FileSet
-	added map[*token.File]bool
 
 	seen     map[*decl]bool
 	fields   map[string]bool // selectors seen
@@ -42,7 +40,6 @@ type build struct {
 	tables   map[*types.Var]*ir.Table // contents of the package variables reached
 	// tableUses are where reached code names package variables.
 	tableUses []tableUse
-	at        token.Pos // what is being compiled, for internal errors
 }
 
 // part is what a compilation takes of a unit.
@@ -61,13 +58,12 @@ type part struct {
 
 func newBuild(load Loader) *build {
 	return &build{
+		Sink:     report.NewSink(),
 		loader:   load,
 		units:    map[string]*unit{},
 		failed:   map[string]error{},
 		quiet:    map[token.Pos]bool{},
 		mistyped: map[diag.Position]bool{},
-		fset:     token.NewFileSet(),
-		added:    map[*token.File]bool{},
 		seen:     map[*decl]bool{},
 		fields:   map[string]bool{},
 		parts:    map[*unit]*part{},
@@ -107,34 +103,9 @@ func (b *build) loadUnit(path string) (*unit, error) {
 	}
 	u := parsePackage(p)
 	if len(u.errs) > 0 {
-		b.diags = append(b.diags, u.errs...)
+		b.Diags = append(b.Diags, u.errs...)
 	}
 	return u, nil
-}
-
-// report adds a diagnostic at pos.
-func (b *build) report(pos token.Pos, code diag.Code, note, format string, args ...any) {
-	b.diags.Add(diag.New(b.position(pos), code, fmt.Sprintf(format, args...), note))
-}
-
-// reportFix is report with a fix that suits the position better than the
-// general one.
-func (b *build) reportFix(pos token.Pos, code diag.Code, fix, format string, args ...any) {
-	d := diag.New(b.position(pos), code, fmt.Sprintf(format, args...), "")
-	d.Fix = fix
-	b.diags.Add(d)
-}
-
-func (b *build) position(pos token.Pos) diag.Position {
-	p := b.fset.Position(pos)
-	return diag.Position{File: p.Filename, Line: p.Line, Col: p.Column}
-}
-
-func (b *build) addFile(f *token.File) {
-	if f != nil && !b.added[f] {
-		b.added[f] = true
-		b.fset.AddExistingFiles(f)
-	}
 }
 
 func (b *build) part(u *unit) *part {

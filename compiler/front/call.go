@@ -8,6 +8,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -47,7 +49,7 @@ func (l *lowerer) callee(fn *ssa.Function) *callee {
 	c.decl = u.decls[obj.Name()]
 	name := obj.Name()
 	if recv := obj.Signature().Recv(); recv != nil {
-		if n, ok := types.Unalias(deref(recv.Type())).(*types.Named); ok {
+		if n, ok := types.Unalias(gotype.Deref(recv.Type())).(*types.Named); ok {
 			c.decl = u.methods[n.Obj().Name()][name]
 			name = n.Obj().Name() + "." + name
 		}
@@ -79,7 +81,7 @@ func (f *funcLower) call(in *ssa.Call) val {
 	for i, a := range c.Args {
 		args[i] = f.empty(f.val(a), a.Type())
 		if args[i].isNil {
-			f.report(diag.NilPointer, "nil %s is passed", typeName(a.Type()))
+			f.report(diag.NilPointer, "nil %s is passed", gotype.Name(a.Type()))
 			bad = true
 		}
 		bad = bad || args[i].broken()
@@ -116,9 +118,9 @@ func (f *funcLower) builtin(b *ssa.Builtin, in *ssa.Call, args []val) val {
 		if b.Name() == "max" {
 			op = ir.OpMax
 		}
-		t := scalarType(in.Type())
-		if t == nil || isStorage(in.Type()) {
-			f.report(diag.HalfArith, "%s on %s, which is storage: compute in float32 with dsl.F32 and dsl.To", b.Name(), typeName(in.Type()))
+		t := gotype.Scalar(in.Type())
+		if t == nil || gotype.IsStorage(in.Type()) {
+			f.report(diag.HalfArith, "%s on %s, which is storage: compute in float32 with dsl.F32 and dsl.To", b.Name(), gotype.Name(in.Type()))
 			return badVal
 		}
 		v := f.one(args[0], t)
@@ -159,16 +161,16 @@ func (f *funcLower) dispatch(fn *ssa.Function) *ssa.Function {
 	if len(fn.TypeArgs()) != 1 {
 		return nil
 	}
-	w := dispatchSuffix(fn.TypeArgs()[0])
+	w := gotype.DispatchSuffix(fn.TypeArgs()[0])
 	if w == "" {
 		return nil
 	}
-	return f.l.b.part(libraries[dslPath]()).ssa.Func(dispatchName(fn.Origin().Name(), w))
+	return f.l.b.part(libraries[input.DSL]()).ssa.Func(gotype.DispatchName(fn.Origin().Name(), w))
 }
 
 func (f *funcLower) callBody(in *ssa.Call, fn *ssa.Function, args, captured []val) val {
 	inst := f.l.instance(fn, args, captured)
-	f.l.b.at = f.at
+	f.l.b.At = f.at
 	switch {
 	case inst != nil:
 	case f.l.full:

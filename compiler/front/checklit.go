@@ -9,8 +9,12 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 	"github.com/gokiln/kiln/compiler/ir"
 )
+
+// jitPath is the package where function literals become handles.
+const jitPath = "github.com/gokiln/kiln/jit"
 
 // compilers are the functions, by import path and name, whose argument is
 // compiled if it is a function literal.
@@ -101,22 +105,22 @@ func (b *build) attemptFunc(f Func) (list diag.List) {
 	defer b.recoverInternal(f.String(), &err)
 	b.untyped = f.Sig == ""
 	if !b.bind(map[string]Func{"": f}) {
-		return b.diags
+		return b.Diags
 	}
 	b.check()
 	b.subset()
-	if len(b.diags) > 0 {
-		return b.diags
+	if len(b.Diags) > 0 {
+		return b.Diags
 	}
-	if b.reachDispatch(); len(b.diags) > 0 {
-		return b.diags
+	if b.reachDispatch(); len(b.Diags) > 0 {
+		return b.Diags
 	}
 	b.buildSSA()
 	n := b.bound[""]
 	if fn := b.boundFunc(n); fn != nil && instantiated(fn) {
 		b.lowerFunc(n, fn)
 	}
-	return b.diags
+	return b.Diags
 }
 
 // lowerFunc lowers a function by itself. Which memory pointers point to is not
@@ -126,18 +130,18 @@ func (b *build) lowerFunc(n *binding, fn *ssa.Function) {
 	shapes := low.m.NewFunc("arguments")
 	args := make([]val, len(fn.Params))
 	for i, p := range fn.Params {
-		if isThread(p.Type()) {
+		if gotype.IsThread(p.Type()) {
 			continue
 		}
 		switch u := p.Type().Underlying().(type) {
 		case *types.Slice:
-			elem := memType(u.Elem())
+			elem := gotype.Memory(u.Elem())
 			if elem == nil {
 				return
 			}
 			args[i].parts = []val{{v: shapes.NewParam(ir.PtrTo(ir.Global, elem))}, {v: shapes.NewParam(ir.I64)}}
 		default:
-			if hasPointers(p.Type()) || leaves(p.Type()) > maxLeaves {
+			if gotype.HasPointers(p.Type()) || gotype.Leaves(p.Type()) > gotype.MaxLeaves {
 				return
 			}
 			args[i] = typed(p.Type(), shapes.NewParam)

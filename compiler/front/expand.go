@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 )
 
 // expander finds the instances of generic functions that a kernel leads to, of which go/ssa
@@ -106,7 +107,7 @@ func receiverOf(fn *types.Func) *types.Named {
 	if recv == nil {
 		return nil
 	}
-	n, _ := types.Unalias(deref(recv.Type())).(*types.Named)
+	n, _ := types.Unalias(gotype.Deref(recv.Type())).(*types.Named)
 	return n
 }
 
@@ -157,7 +158,7 @@ func (x *expander) add(use genericUse, args []types.Type) {
 
 func (x *expander) tooLarge(use genericUse, format string, args ...any) {
 	x.full = true
-	x.b.reportFix(use.pos, diag.TooLarge, "let generic functions call each other with the types that they got", format, args...)
+	x.b.ReportFix(use.pos, diag.TooLarge, "let generic functions call each other with the types that they got", format, args...)
 }
 
 // subst replaces type parameters by types.

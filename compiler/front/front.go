@@ -24,8 +24,8 @@ func Build(req Request, load Loader) (m *ir.Module, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("loading kernel package %s: %w", req.Pkg, err)
 	}
-	if len(b.diags) > 0 {
-		return nil, b.diags.Err()
+	if len(b.Diags) > 0 {
+		return nil, b.Diags.Err()
 	}
 	kernel := u.kernel(req.Func)
 	if kernel == nil {
@@ -44,7 +44,7 @@ func Build(req Request, load Loader) (m *ir.Module, err error) {
 	c := b.fork(req) // b may serve others by now
 	defer c.recoverInternal(req.Pkg+"."+req.Func, &err)
 	m = c.lower(u, fn)
-	return m, c.diags.Err()
+	return m, c.Diags.Err()
 }
 
 // compile runs the stages; each adds diagnostics, and the first that cannot go
@@ -55,7 +55,7 @@ func (b *build) compile(u *unit, kernel *decl, req Request) (*ir.Module, error) 
 		return nil, err
 	}
 	m := b.lower(u, fn)
-	return m, b.diags.Err()
+	return m, b.Diags.Err()
 }
 
 // prepare runs the stages up to SSA form, and returns the kernel in it.
@@ -63,30 +63,30 @@ func (b *build) prepare(u *unit, kernel *decl, req Request) (*ssa.Function, erro
 	b.consts = newConstants(req)
 	b.addInstance(u, kernel, req)
 	if !b.bind(req.Funcs) {
-		return nil, b.diags.Err()
+		return nil, b.Diags.Err()
 	}
-	before := len(b.diags) // mistakes do not keep others from being found
-	if b.budget(); len(b.diags) > before {
-		return nil, b.diags.Err()
+	before := len(b.Diags) // mistakes do not keep others from being found
+	if b.budget(); len(b.Diags) > before {
+		return nil, b.Diags.Err()
 	}
 	b.check()
 	b.subset()
-	if len(b.diags) > 0 {
-		return nil, b.diags.Err()
+	if len(b.Diags) > 0 {
+		return nil, b.Diags.Err()
 	}
 	b.reachDispatch()
-	if len(b.diags) == 0 {
+	if len(b.Diags) == 0 {
 		b.expand()
 	}
-	if len(b.diags) > 0 {
-		return nil, b.diags.Err()
+	if len(b.Diags) > 0 {
+		return nil, b.Diags.Err()
 	}
 	b.buildSSA()
 	fn := b.kernelFunc(u)
 	if fn == nil {
-		b.reportFix(kernel.node.Pos(), diag.Uninferable, "name them: jit.Of("+u.name+"."+kernel.name+"[float32]), or kiln emit -types float32",
+		b.ReportFix(kernel.node.Pos(), diag.Uninferable, "name them: jit.Of("+u.name+"."+kernel.name+"[float32]), or kiln emit -types float32",
 			"%s is generic: the request names no types for it", kernel.name)
-		return nil, b.diags.Err()
+		return nil, b.Diags.Err()
 	}
 	return fn, nil
 }
@@ -123,13 +123,13 @@ func (u *unit) noKernel(name string) error {
 func (d *decl) unmarked() diag.List {
 	b := newBuild(nil)
 	d.load()
-	b.addFile(d.file.tok)
+	b.AddFile(d.file.tok)
 	if d.stray == "" {
-		b.report(d.node.Pos(), diag.NotKernel, "", "%s is not marked //kiln:kernel", d.name)
+		b.Report(d.node.Pos(), diag.NotKernel, "", "%s is not marked //kiln:kernel", d.name)
 	} else {
-		b.report(d.node.Pos(), diag.NotKernel, "", "the comment %s of %s means nothing: the mark of kernels is //kiln:kernel", d.stray, d.name)
+		b.Report(d.node.Pos(), diag.NotKernel, "", "the comment %s of %s means nothing: the mark of kernels is //kiln:kernel", d.stray, d.name)
 	}
-	return b.diags
+	return b.Diags
 }
 
 // Kernels returns the names of the functions of p marked //kiln:kernel, in
@@ -237,7 +237,7 @@ func (b *build) checkInstances(u *unit, k *decl, sig *types.Signature, load Load
 	if !fits {
 		name := k.node.(*ast.FuncDecl).Name
 		msg := fmt.Sprintf("%s cannot be instantiated: no type of package %s has the methods of its constraints", name.Name, u.path)
-		d := diag.New(b.position(name.Pos()), diag.Instantiation, msg, "a generic kernel is checked with types of its package")
+		d := diag.New(b.Position(name.Pos()), diag.Instantiation, msg, "a generic kernel is checked with types of its package")
 		d.Fix = "declare a type with these methods in the package, if only to check the kernel with it"
 		list.Add(d)
 	}
@@ -292,7 +292,7 @@ func (b *build) attempt(u *unit, k *decl, req Request, more func(*ir.Module) dia
 	found := more(m)
 	for i, d := range found {
 		if d.Pos == (diag.Position{}) {
-			found[i].Pos = b.position(k.node.Pos())
+			found[i].Pos = b.Position(k.node.Pos())
 		}
 	}
 	return found
@@ -306,7 +306,7 @@ func (b *build) compileSafely(u *unit, k *decl, req Request) (m *ir.Module, err 
 // awaitsTypes reports whether d only says that a generic kernel was compiled
 // without types.
 func (b *build) awaitsTypes(d diag.Diagnostic) bool {
-	return d.Pos == b.position(b.inst.kernel.node.Pos())
+	return d.Pos == b.Position(b.inst.kernel.node.Pos())
 }
 
 // recoverInternal turns a panic of this package or of go/ssa into a
@@ -317,11 +317,11 @@ func (b *build) recoverInternal(what string, err *error) {
 		return
 	}
 	at := diag.Position{File: what}
-	if b.at != token.NoPos {
-		at = b.position(b.at)
+	if b.At != token.NoPos {
+		at = b.Position(b.At)
 	}
 	d := diag.New(at, diag.Internal, fmt.Sprintf("internal compiler error in %s: %v", what, cause), origin(string(debug.Stack())))
-	*err = append(b.diags, d).Err()
+	*err = append(b.Diags, d).Err()
 }
 
 // origin returns the frames of a stack trace below the panic.

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -40,7 +41,7 @@ type constKey struct {
 }
 
 func (f *funcLower) report(code diag.Code, format string, args ...any) {
-	f.l.b.report(f.start(f.at), code, "", format, args...)
+	f.l.b.Report(f.start(f.at), code, "", format, args...)
 }
 
 // body lowers all blocks in an order in which definitions come before uses,
@@ -85,7 +86,7 @@ func (f *funcLower) enter(b *ssa.BasicBlock) {
 func (f *funcLower) setPos(in ssa.Instruction) {
 	if p := in.Pos(); p.IsValid() {
 		f.at = p
-		f.l.b.at = p
+		f.l.b.At = p
 	}
 }
 
@@ -134,9 +135,9 @@ func (f *funcLower) phi(phi *ssa.Phi) val {
 		p.Pos = f.l.position(f.at)
 		return p
 	}
-	if !hasPointers(phi.Type()) {
-		if leaves(phi.Type()) > maxLeaves {
-			f.report(diag.LargeValue, "value of type %s is too large to be copied", typeName(phi.Type()))
+	if !gotype.HasPointers(phi.Type()) {
+		if gotype.Leaves(phi.Type()) > gotype.MaxLeaves {
+			f.report(diag.LargeValue, "value of type %s is too large to be copied", gotype.Name(phi.Type()))
 			return badVal
 		}
 		return typed(phi.Type(), param)
@@ -160,7 +161,7 @@ func (f *funcLower) phi(phi *ssa.Phi) val {
 			}
 		}
 	}
-	f.report(diag.NilPointer, "value of type %s may be used before it is set", typeName(phi.Type()))
+	f.report(diag.NilPointer, "value of type %s may be used before it is set", gotype.Name(phi.Type()))
 	return badVal
 }
 
@@ -240,10 +241,10 @@ func (f *funcLower) pass(phi *ssa.Phi, v val) val {
 	}
 	if v.broken() {
 		f.at = phi.Pos()
-		f.report(diag.NilPointer, "value of type %s may be used before it is set", typeName(phi.Type()))
+		f.report(diag.NilPointer, "value of type %s may be used before it is set", gotype.Name(phi.Type()))
 		return val{}
 	}
-	if hasPointers(phi.Type()) && shapeOf(want) != shapeOf(v) {
+	if gotype.HasPointers(phi.Type()) && shapeOf(want) != shapeOf(v) {
 		f.at = phi.Pos()
 		f.mismatched(phi.Type(), want, v)
 		return val{}
@@ -269,7 +270,7 @@ func (f *funcLower) val(x ssa.Value) val {
 
 // scalar returns the value of an operand that is one scalar. For a bad one it
 // returns a stand-in: the module will not be used.
-func (f *funcLower) scalar(x ssa.Value) *ir.Value { return f.one(f.val(x), scalarType(x.Type())) }
+func (f *funcLower) scalar(x ssa.Value) *ir.Value { return f.one(f.val(x), gotype.Scalar(x.Type())) }
 
 func (f *funcLower) one(v val, t *ir.Type) *ir.Value {
 	if v.v != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 )
 
 // halfConstant reports a constant that becomes a storage type by itself, as in
@@ -30,7 +31,7 @@ func (c *subsetChecker) halfConstant(n ast.Expr) bool {
 		return false
 	}
 	if _, generic := types.Unalias(tv.Type).(*types.TypeParam); generic || !converted {
-		c.report(n, diag.HalfArith, "constant %s as %s makes bits of a number: use dsl.To", value, typeName(tv.Type))
+		c.report(n, diag.HalfArith, "constant %s as %s makes bits of a number: use dsl.To", value, gotype.Name(tv.Type))
 	}
 	return true
 }
@@ -58,12 +59,12 @@ func (c *subsetChecker) markOperands(n ast.Expr) {
 func maybeHalf(t types.Type) bool {
 	tp, ok := types.Unalias(t).(*types.TypeParam)
 	if !ok {
-		return isStorage(t)
+		return gotype.IsStorage(t)
 	}
 	set := typeSet(tp.Constraint())
 	integer := func(t types.Type) bool {
 		b, ok := t.Underlying().(*types.Basic)
-		return ok && b.Info()&types.IsInteger != 0 && !isStorage(t)
+		return ok && b.Info()&types.IsInteger != 0 && !gotype.IsStorage(t)
 	}
-	return slices.ContainsFunc(set, isStorage) && !slices.ContainsFunc(set, integer)
+	return slices.ContainsFunc(set, gotype.IsStorage) && !slices.ContainsFunc(set, integer)
 }

@@ -46,7 +46,7 @@ func (b *build) addInstance(u *unit, kernel *decl, req Request) {
 	if err != nil || !plainInstance(tree) {
 		at := diag.Position{File: kernel.file.name}
 		want := req.Sig + strings.Join(req.TypeArgs, ", ")
-		b.diags.Add(diag.New(at, diag.BadRequest, fmt.Sprintf("%q is not a list of types for %s", want, kernel.name), ""))
+		b.Diags.Add(diag.New(at, diag.BadRequest, fmt.Sprintf("%q is not a list of types for %s", want, kernel.name), ""))
 		b.reach(kernel)
 		return
 	}
@@ -74,7 +74,7 @@ func (u *unit) withDSL(text string) string {
 	if u.decls["dsl"] == nil {
 		return text
 	}
-	return dslWord.ReplaceAllString(text, `"`+dslPath+`".`)
+	return dslWord.ReplaceAllString(text, `"`+input.DSL+`".`)
 }
 
 // byImports replaces the import paths in a text by names.
@@ -120,7 +120,7 @@ func (in *instance) decl(u *unit, tree *ast.File) *decl {
 	v := g.Specs[0].(*ast.ValueSpec)
 	v.Type, v.Values[0] = unqualify(v.Type, u.name), unqualify(v.Values[0], u.name)
 	f := &file{name: "instance", ord: 1 << 30, pkg: tree.Name, tok: in.tok}
-	f.imports = append(f.imports, libImport("dsl", dslPath), libImport("float16", float16Path))
+	f.imports = append(f.imports, libImport("dsl", input.DSL), libImport("float16", input.Float16))
 	f.imports = append(f.imports, in.imports...)
 	for _, d := range u.kernels {
 		f.imports = append(f.imports, d.file.imports...)
@@ -186,14 +186,14 @@ func (b *build) instanceError(e types.Error) {
 		for _, f := range fn.Type.TypeParams.List {
 			for _, id := range f.Names {
 				if id.Name == param {
-					b.report(id.Pos(), diag.Uninferable, "", "type parameter %s of %s cannot be inferred", param, fn.Name.Name)
+					b.Report(id.Pos(), diag.Uninferable, "", "type parameter %s of %s cannot be inferred", param, fn.Name.Name)
 					return
 				}
 			}
 		}
 	}
 	msg := strings.Replace(e.Msg, " of "+instanceVar, "", 1)
-	b.report(fn.Name.Pos(), diag.Instantiation, "", "%s cannot be instantiated: %s", fn.Name.Name, msg)
+	b.Report(fn.Name.Pos(), diag.Instantiation, "", "%s cannot be instantiated: %s", fn.Name.Name, msg)
 }
 
 // kernelFunc returns the SSA function of the requested kernel, nil if it is

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -90,8 +91,8 @@ func (u *unit) instances(k *decl, load Loader) (reqs []Request, list diag.List) 
 	b.reach(k.header())
 	b.check()
 	sig := b.signature(u, k)
-	if len(b.diags) > 0 || sig == nil || invalid(sig) {
-		return nil, b.diags
+	if len(b.Diags) > 0 || sig == nil || invalid(sig) {
+		return nil, b.Diags
 	}
 	w := &wantedInstances{u: u, k: k, load: load, sig: sig, b: b, types: map[string]*types.Signature{}, seen: map[string]bool{}}
 	for _, c := range k.wants {
@@ -100,7 +101,7 @@ func (u *unit) instances(k *decl, load Loader) (reqs []Request, list diag.List) 
 	if len(k.wants) == 0 && sig.TypeParams().Len() == 0 && !slices.ContainsFunc(slices.Collect(sig.Params().Variables()), func(v *types.Var) bool { return Fixed(v.Type()) }) {
 		w.out = append(w.out, Request{Pkg: u.path, Func: k.name})
 	}
-	return w.out, b.diags.Sorted()
+	return w.out, b.Diags.Sorted()
 }
 
 // wantedField is name=value,value of a comment.
@@ -155,7 +156,7 @@ func parseWanted(c *ast.Comment) (fields []wantedField) {
 }
 
 func (w *wantedInstances) report(at token.Pos, note, format string, args ...any) {
-	w.b.report(at, diag.BadInstances, note, format, args...)
+	w.b.Report(at, diag.BadInstances, note, format, args...)
 }
 
 // line adds all combinations of what one comment lists.
@@ -181,7 +182,7 @@ func (w *wantedInstances) line(at token.Pos, fields []wantedField) {
 
 // known reports fields that the kernel does not have, and type parameters that have none.
 func (w *wantedInstances) known(at token.Pos, fields []wantedField) bool {
-	before := len(w.b.diags)
+	before := len(w.b.Diags)
 	seen := map[string]bool{}
 	for _, f := range fields {
 		switch {
@@ -201,7 +202,7 @@ func (w *wantedInstances) known(at token.Pos, fields []wantedField) bool {
 			w.report(at, "", "the comment //kiln:instances of kernel %s names no types for %s", w.k.name, name)
 		}
 	}
-	return len(w.b.diags) == before
+	return len(w.b.Diags) == before
 }
 
 func (w *wantedInstances) typeParam(name string) bool {
@@ -223,7 +224,7 @@ func (w *wantedInstances) param(field string) int {
 	for i := 1; i < w.sig.Params().Len(); i++ {
 		v := w.sig.Params().At(i)
 		if base == paramName(v, i) || base == strconv.Itoa(i) {
-			if Fixed(v.Type()) || hasTypeParam(v.Type()) {
+			if Fixed(v.Type()) || gotype.HasParam(v.Type()) {
 				return i
 			}
 		}
@@ -310,8 +311,8 @@ func (w *wantedInstances) instance(at token.Pos, args []string) *types.Signature
 	b.reach(w.k.header())
 	b.addInstance(w.u, w.k, Request{Pkg: w.u.path, Func: w.k.name, TypeArgs: args})
 	b.check()
-	if len(b.diags) > 0 {
-		w.report(at, "", "kernel %s has no instance [%s]: %s", w.k.name, strings.Join(args, ", "), strings.TrimPrefix(b.diags[0].Msg, w.k.name+" cannot be instantiated: "))
+	if len(b.Diags) > 0 {
+		w.report(at, "", "kernel %s has no instance [%s]: %s", w.k.name, strings.Join(args, ", "), strings.TrimPrefix(b.Diags[0].Msg, w.k.name+" cannot be instantiated: "))
 		return nil
 	}
 	obj := b.parts[w.u].pkg.Scope().Lookup(instanceVar)
@@ -324,7 +325,7 @@ func (w *wantedInstances) instance(at token.Pos, args []string) *types.Signature
 
 // fixed takes the values of parameters that are fixed when an instance is compiled.
 func (w *wantedInstances) fixed(at token.Pos, sig *types.Signature, chosen map[string]wantedValue, req *Request) bool {
-	before := len(w.b.diags)
+	before := len(w.b.Diags)
 	used := map[string]bool{}
 	take := func(name, number string) (wantedValue, bool) {
 		for _, n := range []string{name, number} {
@@ -356,7 +357,7 @@ func (w *wantedInstances) fixed(at token.Pos, sig *types.Signature, chosen map[s
 			w.report(v.pos, "it has "+w.names(), "kernel %s has no compile-time parameter %s", w.k.name, name)
 		}
 	}
-	return len(w.b.diags) == before
+	return len(w.b.Diags) == before
 }
 
 func (w *wantedInstances) constant(v wantedValue, number string, t types.Type, req *Request) {
@@ -365,7 +366,7 @@ func (w *wantedInstances) constant(v wantedValue, number string, t types.Type, r
 	case err != nil:
 		w.report(v.pos, "", "%v", err)
 		return
-	case scalarType(t) == ir.Bool && n != 0 && n != 1:
+	case gotype.Scalar(t) == ir.Bool && n != 0 && n != 1:
 		w.report(v.pos, "", "%d is no value for a compile-time bool", n)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/internal/devlog"
 )
@@ -23,7 +24,7 @@ func (f *funcLower) instr(in ssa.Instruction) {
 		f.storeInstr(in)
 	case ssa.Value:
 		if f.l.wide(in.Type()) {
-			f.env[in] = f.tooLarge("use arrays, or slices that the kernel gets, for what is repeated", "type %s has more than %d fields, with those of its fields", typeName(in.Type()), maxFields)
+			f.env[in] = f.tooLarge("use arrays, or slices that the kernel gets, for what is repeated", "type %s has more than %d fields, with those of its fields", gotype.Name(in.Type()), maxFields)
 			return
 		}
 		f.env[in] = f.value(in)
@@ -48,10 +49,10 @@ func (f *funcLower) value(in ssa.Value) val {
 	case *ssa.Convert:
 		return f.convert(in)
 	case *ssa.MultiConvert:
-		f.report(diag.Unsupported, "conversion to %s is not possible for every type of the type parameter", typeName(in.Type()))
+		f.report(diag.Unsupported, "conversion to %s is not possible for every type of the type parameter", gotype.Name(in.Type()))
 		return badVal
 	case *ssa.FieldAddr:
-		return f.component(f.val(in.X), deref(in.X.Type()), in.Field)
+		return f.component(f.val(in.X), gotype.Deref(in.X.Type()), in.Field)
 	case *ssa.Field:
 		return f.nonNil(f.val(in.X).part(in.Field))
 	case *ssa.IndexAddr:
@@ -91,13 +92,13 @@ func (f *funcLower) ret(r *ssa.Return) {
 	var v val
 	for _, x := range r.Results {
 		if escapes(x) {
-			f.report(diag.Escape, "result of type %s points to a variable of %s", typeName(x.Type()), f.fn.Name())
+			f.report(diag.Escape, "result of type %s points to a variable of %s", gotype.Name(x.Type()), f.fn.Name())
 			v.parts = append(v.parts, badVal)
 			continue
 		}
 		p := f.val(x)
 		if p.isNil {
-			f.report(diag.NilPointer, "nil %s is returned", typeName(x.Type()))
+			f.report(diag.NilPointer, "nil %s is returned", gotype.Name(x.Type()))
 			p = badVal
 		}
 		v.parts = append(v.parts, p)
@@ -128,7 +129,7 @@ var binOps = map[token.Token]ir.Op{
 }
 
 func (f *funcLower) binOp(in *ssa.BinOp) val {
-	t := scalarType(in.X.Type())
+	t := gotype.Scalar(in.X.Type())
 	if in.Op == token.SHL || in.Op == token.SHR {
 		return f.shift(in, t)
 	}
@@ -137,17 +138,17 @@ func (f *funcLower) binOp(in *ssa.BinOp) val {
 		return badVal
 	}
 	switch {
-	case isStorage(in.X.Type()):
+	case gotype.IsStorage(in.X.Type()):
 		f.halfArith(in.X.Type(), in.Op)
 		return badVal
 	case in.Op == token.EQL || in.Op == token.NEQ:
 		return f.equal(in, x, y)
 	case t == nil:
-		f.report(diag.Unsupported, "%s on %s", in.Op, typeName(in.X.Type()))
+		f.report(diag.Unsupported, "%s on %s", in.Op, gotype.Name(in.X.Type()))
 		return badVal
 	}
 	res := t
-	if b := scalarType(in.Type()); b == ir.Bool {
+	if b := gotype.Scalar(in.Type()); b == ir.Bool {
 		res = b
 	}
 	if (in.Op == token.QUO || in.Op == token.REM) && t.IsInt() && !y.v.IsConst() {
@@ -157,11 +158,11 @@ func (f *funcLower) binOp(in *ssa.BinOp) val {
 }
 
 func (f *funcLower) halfArith(t types.Type, op token.Token) {
-	f.report(diag.HalfArith, "%s on %s, which is storage: compute in float32 with dsl.F32 and dsl.To", op, typeName(t))
+	f.report(diag.HalfArith, "%s on %s, which is storage: compute in float32 with dsl.F32 and dsl.To", op, gotype.Name(t))
 }
 
 func (f *funcLower) shift(in *ssa.BinOp, t *ir.Type) val {
-	if isStorage(in.X.Type()) {
+	if gotype.IsStorage(in.X.Type()) {
 		f.halfArith(in.X.Type(), in.Op)
 		return badVal
 	}
@@ -193,12 +194,12 @@ func (f *funcLower) equal(in *ssa.BinOp, x, y val) val {
 	if c, ok := in.X.(*ssa.Const); ok && c.Value == nil {
 		t = in.Y.Type()
 	}
-	if n, _ := components(t); n < 0 && scalarType(t) == nil || n >= 0 && hasPointers(t) {
-		f.report(diag.PointerOrder, "values of type %s are compared", typeName(t))
+	if n, _ := components(t); n < 0 && gotype.Scalar(t) == nil || n >= 0 && gotype.HasPointers(t) {
+		f.report(diag.PointerOrder, "values of type %s are compared", gotype.Name(t))
 		return badVal
 	}
-	if s := storageIn(t); s != nil {
-		f.report(diag.HalfArith, "%s compares %s fields, which are storage", in.Op, typeName(s))
+	if s := gotype.StorageIn(t); s != nil {
+		f.report(diag.HalfArith, "%s compares %s fields, which are storage", in.Op, gotype.Name(s))
 		return badVal
 	}
 	xs, ys := x.flatten(nil), y.flatten(nil)
@@ -235,11 +236,11 @@ func (f *funcLower) unOp(in *ssa.UnOp) val {
 		return f.loadIndexed(f.val(in.X), in)
 	}
 	x := f.val(in.X)
-	t := scalarType(in.Type())
+	t := gotype.Scalar(in.Type())
 	if x.v == nil || t == nil {
 		return badVal
 	}
-	if isStorage(in.Type()) {
+	if gotype.IsStorage(in.Type()) {
 		f.halfArith(in.Type(), in.Op)
 		return badVal
 	}
@@ -256,7 +257,7 @@ func (f *funcLower) unOp(in *ssa.UnOp) val {
 // changeType lowers a conversion between types of one underlying type. Half
 // types differ from uint16 here: the conversion is of bits.
 func (f *funcLower) changeType(x val, from, to types.Type) val {
-	s, t := scalarType(from), scalarType(to)
+	s, t := gotype.Scalar(from), gotype.Scalar(to)
 	if x.v != nil && s != nil && t != nil && s != t {
 		return val{v: f.emit(ir.OpBitcast, t, x.v)}
 	}
@@ -265,10 +266,10 @@ func (f *funcLower) changeType(x val, from, to types.Type) val {
 
 func (f *funcLower) convert(in *ssa.Convert) val {
 	x := f.val(in.X)
-	s, t := scalarType(in.X.Type()), scalarType(in.Type())
+	s, t := gotype.Scalar(in.X.Type()), gotype.Scalar(in.Type())
 	if x.v == nil || s == nil || t == nil {
 		if !x.bad {
-			f.report(diag.Unsupported, "conversion of %s to %s", typeName(in.X.Type()), typeName(in.Type()))
+			f.report(diag.Unsupported, "conversion of %s to %s", gotype.Name(in.X.Type()), gotype.Name(in.Type()))
 		}
 		return badVal
 	}
@@ -277,11 +278,11 @@ func (f *funcLower) convert(in *ssa.Convert) val {
 		return x
 	case (s.IsHalf() || t.IsHalf()) && (s == ir.U16 || t == ir.U16):
 		return val{v: f.emit(ir.OpBitcast, t, x.v)}
-	case isStorage(in.X.Type()):
-		f.report(diag.HalfArith, "conversion of %s to %s takes its bits as a number: use dsl.F32", typeName(in.X.Type()), typeName(in.Type()))
+	case gotype.IsStorage(in.X.Type()):
+		f.report(diag.HalfArith, "conversion of %s to %s takes its bits as a number: use dsl.F32", gotype.Name(in.X.Type()), gotype.Name(in.Type()))
 		return badVal
-	case isStorage(in.Type()):
-		f.report(diag.HalfArith, "conversion of %s to %s makes bits of a number: use dsl.To", typeName(in.X.Type()), typeName(in.Type()))
+	case gotype.IsStorage(in.Type()):
+		f.report(diag.HalfArith, "conversion of %s to %s makes bits of a number: use dsl.To", gotype.Name(in.X.Type()), gotype.Name(in.Type()))
 		return badVal
 	}
 	return val{v: f.emit(ir.OpConvert, t, x.v)}
@@ -317,7 +318,7 @@ func (f *funcLower) indexAddr(in *ssa.IndexAddr) val {
 		return badVal
 	}
 	if x.isNil {
-		f.report(diag.NilPointer, "nil %s is indexed", typeName(in.X.Type()))
+		f.report(diag.NilPointer, "nil %s is indexed", gotype.Name(in.X.Type()))
 		return badVal
 	}
 	if _, ok := in.X.Type().Underlying().(*types.Slice); ok {
@@ -328,7 +329,7 @@ func (f *funcLower) indexAddr(in *ssa.IndexAddr) val {
 		i := f.index64(in.Index, x.part(1).v, devlog.Index)
 		return val{v: f.emit(ir.OpOffset, p.Type, p, i)}
 	}
-	return f.element(x, deref(in.X.Type()), in.Index)
+	return f.element(x, gotype.Deref(in.X.Type()), in.Index)
 }
 
 // element returns the address of an element of the array of type arr at x.
@@ -341,7 +342,7 @@ func (f *funcLower) element(x val, arr types.Type, index ssa.Value) val {
 		x = *x.mem
 	}
 	if x.v == nil {
-		f.report(diag.DynamicIndex, "array of type %s is indexed by a variable", typeName(arr))
+		f.report(diag.DynamicIndex, "array of type %s is indexed by a variable", gotype.Name(arr))
 		return badVal
 	}
 	i := f.index64(index, f.int(n), devlog.Index)
@@ -355,7 +356,7 @@ func (f *funcLower) index(in *ssa.Index) val {
 	x := f.val(in.X)
 	if !ok || x.bad {
 		if !x.bad {
-			f.report(diag.Unsupported, "index of %s", typeName(in.X.Type()))
+			f.report(diag.Unsupported, "index of %s", gotype.Name(in.X.Type()))
 		}
 		return badVal
 	}
@@ -365,9 +366,9 @@ func (f *funcLower) index(in *ssa.Index) val {
 	if i, ok := inRange(in.Index, arr.Len()); ok {
 		return x.part(i)
 	}
-	m := memType(in.X.Type())
+	m := gotype.Memory(in.X.Type())
 	if m == nil {
-		f.report(diag.DynamicIndex, "array of type %s is indexed by a variable", typeName(in.X.Type()))
+		f.report(diag.DynamicIndex, "array of type %s is indexed by a variable", gotype.Name(in.X.Type()))
 		return badVal
 	}
 	p := val{v: f.local(m)}
@@ -384,20 +385,20 @@ func (f *funcLower) slice(in *ssa.Slice) val {
 		return badVal
 	}
 	if x.isNil {
-		f.report(diag.NilPointer, "nil %s is sliced", typeName(in.X.Type()))
+		f.report(diag.NilPointer, "nil %s is sliced", gotype.Name(in.X.Type()))
 		return badVal
 	}
 	var p, n *ir.Value
-	arr, isArray := deref(in.X.Type()).Underlying().(*types.Array)
+	arr, isArray := gotype.Deref(in.X.Type()).Underlying().(*types.Array)
 	if isArray {
 		if x.v == nil {
-			f.report(diag.StoredPointer, "array of type %s cannot be sliced", typeName(deref(in.X.Type())))
+			f.report(diag.StoredPointer, "array of type %s cannot be sliced", gotype.Name(gotype.Deref(in.X.Type())))
 			return badVal
 		}
 		p = f.emit(ir.OpIndex, ir.PtrTo(x.v.Type.Space, x.v.Type.Elem.Elem), x.v, f.int(0))
 		n = f.int(arr.Len())
 	} else if p, n = x.part(0).v, x.part(1).v; p == nil || n == nil {
-		f.report(diag.Unsupported, "slice of %s", typeName(in.X.Type()))
+		f.report(diag.Unsupported, "slice of %s", gotype.Name(in.X.Type()))
 		return badVal
 	}
 	return f.reslice(in, p, n, checksOf(in, isArray))

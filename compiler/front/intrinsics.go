@@ -8,6 +8,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -240,7 +242,7 @@ func direct(op ir.Op) *intrinsic {
 		for _, a := range c.args {
 			args = a.flatten(args)
 		}
-		t := scalarType(c.result)
+		t := gotype.Scalar(c.result)
 		if t == nil {
 			c.f.emit(op, ir.Void, args...)
 			return val{}
@@ -255,10 +257,10 @@ func geometry(op ir.Op, axis uint64) *intrinsic {
 	}}
 }
 
-func notFloat8(c *callSite) bool { return float8(c.fn.TypeArgs()[0]) == "" }
+func notFloat8(c *callSite) bool { return gotype.Float8(c.fn.TypeArgs()[0]) == "" }
 
 func convertTo(c *callSite) val {
-	x, t := c.arg(0), scalarType(c.result)
+	x, t := c.arg(0), gotype.Scalar(c.result)
 	if x.Type == t {
 		return val{v: x}
 	}
@@ -272,19 +274,19 @@ func init() { intrinsics["dsl.Convert"] = &intrinsic{lower: convertAny} }
 // float32.
 func convertAny(c *callSite) val {
 	x, types := c.arg(0), c.fn.TypeArgs()
-	if x.Type == scalarType(c.result) && float8(types[0]) == float8(types[1]) {
+	if x.Type == gotype.Scalar(c.result) && gotype.Float8(types[0]) == gotype.Float8(types[1]) {
 		return val{v: x}
 	}
-	if w := float8(types[1]); w != "" {
-		x = c.convertBy(dispatchName("F32", w), x)
+	if w := gotype.Float8(types[1]); w != "" {
+		x = c.convertBy(gotype.DispatchName("F32", w), x)
 	}
-	if w := float8(types[0]); w != "" {
+	if w := gotype.Float8(types[0]); w != "" {
 		if x.Type != ir.F32 {
 			x = c.f.emit(ir.OpConvert, ir.F32, x)
 		}
-		return val{v: c.convertBy(dispatchName("To", w), x)}
+		return val{v: c.convertBy(gotype.DispatchName("To", w), x)}
 	}
-	if t := scalarType(c.result); x.Type != t {
+	if t := gotype.Scalar(c.result); x.Type != t {
 		x = c.f.emit(ir.OpConvert, t, x)
 	}
 	return val{v: x}
@@ -292,7 +294,7 @@ func convertAny(c *callSite) val {
 
 // convertBy calls a function of package dsl of one argument.
 func (c *callSite) convertBy(name string, x *ir.Value) *ir.Value {
-	fn := c.f.l.b.part(libraries[dslPath]()).ssa.Func(name)
+	fn := c.f.l.b.part(libraries[input.DSL]()).ssa.Func(name)
 	return c.f.callBody(c.in, fn, []val{{v: x}}, nil).v
 }
 
@@ -338,7 +340,7 @@ type sharedLine struct {
 }
 
 func sharedObject(c *callSite) val {
-	t := c.sharedType(deref(c.result))
+	t := c.sharedType(gotype.Deref(c.result))
 	if t == nil {
 		return badVal
 	}
@@ -367,9 +369,9 @@ func dynamicShared(c *callSite) val {
 
 func localSlice(c *callSite) val {
 	elem := c.result.Underlying().(*types.Slice).Elem()
-	t := memType(elem)
+	t := gotype.Memory(elem)
 	if t == nil {
-		c.f.report(diag.StoredPointer, "dsl.LocalSlice of type %s", typeName(elem))
+		c.f.report(diag.StoredPointer, "dsl.LocalSlice of type %s", gotype.Name(elem))
 		return badVal
 	}
 	p := c.f.emit(ir.OpLocalSized, ir.PtrTo(ir.Local, t), c.arg(0))
@@ -390,9 +392,9 @@ func behindThread(op ir.Op) *intrinsic {
 }
 
 func (c *callSite) sharedType(elem types.Type) *ir.Type {
-	t := memType(elem)
+	t := gotype.Memory(elem)
 	if t == nil {
-		c.f.report(diag.SharedType, "shared memory of type %s", typeName(elem))
+		c.f.report(diag.SharedType, "shared memory of type %s", gotype.Name(elem))
 	}
 	return t
 }
@@ -403,10 +405,10 @@ func (c *callSite) shared(t *ir.Type) uint64 {
 	key := sharedKey{c.in.Pos(), t}
 	n, ok := l.shared[key]
 	if !ok {
-		p := l.b.fset.Position(key.pos)
+		p := l.b.Fset.Position(key.pos)
 		line := sharedLine{p.Filename, p.Line, t}
 		if first, taken := l.lines[line]; taken && first != key.pos {
-			f.report(diag.SharedTwice, "second dsl.%s of type %s on this line", c.fn.Origin().Name(), typeName(c.fn.TypeArgs()[0]))
+			f.report(diag.SharedTwice, "second dsl.%s of type %s on this line", c.fn.Origin().Name(), gotype.Name(c.fn.TypeArgs()[0]))
 		}
 		l.lines[line] = key.pos
 		n = len(l.m.Shared)

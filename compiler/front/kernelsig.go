@@ -5,6 +5,7 @@ import (
 	"go/types"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 )
 
 // kernel checks the declaration of a kernel.
@@ -34,8 +35,8 @@ func (c *subsetChecker) kernelParams(n *ast.FuncDecl) {
 		if t == nil || t == types.Typ[types.Invalid] {
 			continue // a type error, reported as such
 		}
-		if i == 0 && !isThread(t) {
-			c.report(f.Type, diag.FirstParam, "first parameter of kernel %s is %s, not dsl.Thread", n.Name.Name, typeName(t))
+		if i == 0 && !gotype.IsThread(t) {
+			c.report(f.Type, diag.FirstParam, "first parameter of kernel %s is %s, not dsl.Thread", n.Name.Name, gotype.Name(t))
 			continue
 		}
 		if _, ok := f.Type.(*ast.Ellipsis); ok {
@@ -45,8 +46,8 @@ func (c *subsetChecker) kernelParams(n *ast.FuncDecl) {
 		if i == 0 && len(f.Names) <= 1 {
 			continue
 		}
-		if why := badParam(t); why != "" {
-			c.b.reportParam(f.Type.Pos(), n.Name.Name, why)
+		if why := gotype.BadParam(t); why != "" {
+			c.b.ReportFix(f.Type.Pos(), diag.ParamType, gotype.ParamFix(why), "parameter of kernel %s is %s", n.Name.Name, why)
 		}
 	}
 }
@@ -70,16 +71,6 @@ func (c *subsetChecker) kernelTypeParams(n *ast.FuncDecl) {
 			}
 		}
 	}
-}
-
-func isThread(t types.Type) bool {
-	n, ok := types.Unalias(t).(*types.Named)
-	return ok && n.Obj().Name() == "Thread" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == dslPath
-}
-
-func isTypeParam(t types.Type) bool {
-	_, ok := types.Unalias(t).(*types.TypeParam)
-	return ok
 }
 
 // signature returns the type of a kernel after the check, nil if it has none.

@@ -15,26 +15,15 @@ import (
 	"github.com/gokiln/kiln/dsl/fast"
 )
 
-// Import paths that the compiler itself provides, and that of package jit, where function
-// literals become handles.
-const (
-	dslPath     = input.DSL
-	fastPath    = input.Fast
-	mathPath    = input.Math
-	bitsPath    = input.Bits
-	float16Path = input.Float16
-	jitPath     = "github.com/gokiln/kiln/jit"
-)
-
 // Libraries are split into declarations by looking at lines only, which
 // gofmt makes reliable, and each declaration is parsed when a kernel first
 // reaches it. Both happen once in a process.
 var libraries = map[string]func() *unit{
-	dslPath:     sync.OnceValue(func() *unit { return loadLib(dslPath, "dsl", dsl.API()) }),
-	fastPath:    sync.OnceValue(func() *unit { return loadLib(fastPath, "fast", fast.API()) }),
-	mathPath:    sync.OnceValue(func() *unit { return standIn(mathPath, "math", mathSource) }),
-	bitsPath:    sync.OnceValue(func() *unit { return standIn(bitsPath, "bits", bitsSource) }),
-	float16Path: sync.OnceValue(func() *unit { return standIn(float16Path, "float16", float16Source) }),
+	input.DSL:     sync.OnceValue(func() *unit { return loadLib(input.DSL, "dsl", dsl.API()) }),
+	input.Fast:    sync.OnceValue(func() *unit { return loadLib(input.Fast, "fast", fast.API()) }),
+	input.Math:    sync.OnceValue(func() *unit { return standIn(input.Math, "math", mathSource) }),
+	input.Bits:    sync.OnceValue(func() *unit { return standIn(input.Bits, "bits", bitsSource) }),
+	input.Float16: sync.OnceValue(func() *unit { return standIn(input.Float16, "float16", float16Source) }),
 }
 
 // threadType replaces the declaration of dsl.Thread, whose field belongs to

@@ -10,6 +10,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/internal/devlog"
 )
@@ -29,7 +31,7 @@ func (c *subsetChecker) logFunc(fun ast.Expr) string {
 		return ""
 	}
 	fn, ok := c.b.info.Uses[sel.Sel].(*types.Func)
-	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != dslPath {
+	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != input.DSL {
 		return ""
 	}
 	if key := "dsl." + fn.Name(); logText[key] > 0 {
@@ -49,17 +51,12 @@ func (c *subsetChecker) logCall(n *ast.CallExpr, key string) {
 		case i == at:
 		case i > at && n.Ellipsis.IsValid():
 			c.report(a, diag.LogCall, "arguments of %s are a slice", key)
-		case i > at && tv.Type != nil && !printable(tv.Type):
-			c.report(a, diag.LogCall, "%s prints numbers and bools, not %s", key, typeName(tv.Type))
+		case i > at && tv.Type != nil && !gotype.IsPrintable(tv.Type):
+			c.report(a, diag.LogCall, "%s prints numbers and bools, not %s", key, gotype.Name(tv.Type))
 		default:
 			c.walk(a)
 		}
 	}
-}
-
-// printable reports whether t is a number or bool, or may be one.
-func printable(t types.Type) bool {
-	return isTypeParam(t) || scalarType(t) != nil && !isStorage(t)
 }
 
 // skipLogArgs marks the instructions that make the slices of arguments of calls
@@ -92,7 +89,7 @@ func (f *funcLower) skipSlice(s *ssa.Slice) []ssa.Value {
 		return nil
 	}
 	f.skipped[s], f.skipped[array] = true, true
-	values := make([]ssa.Value, deref(array.Type()).Underlying().(*types.Array).Len())
+	values := make([]ssa.Value, gotype.Deref(array.Type()).Underlying().(*types.Array).Len())
 	for _, r := range *array.Referrers() {
 		at, ok := r.(*ssa.IndexAddr)
 		if !ok {
@@ -136,10 +133,10 @@ func (f *funcLower) logCall(in *ssa.Call, key string) val {
 	var args []*ir.Value
 	var zeros []any
 	for _, x := range f.printed[in] {
-		if x == nil || !printable(x.Type()) {
+		if x == nil || !gotype.IsPrintable(x.Type()) {
 			what := "a value that is not known"
 			if x != nil {
-				what = typeName(x.Type())
+				what = gotype.Name(x.Type())
 			}
 			f.report(diag.LogCall, "%s prints numbers and bools, not %s", key, what)
 			return badVal

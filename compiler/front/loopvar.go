@@ -4,6 +4,8 @@ import (
 	"go/token"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 )
 
 // A variable of a three-clause loop is new in each iteration. Where a function
@@ -27,7 +29,7 @@ func (f *funcLower) loopVar(phi *ssa.Phi) *ssa.Alloc {
 	if ok1 && ok2 && setFrom(outer, phi) { // the edges are in any order
 		outer, next = next, outer
 	}
-	if !ok1 || !ok2 || !setFrom(next, phi) || !phi.Block().Dominates(next.Block()) || phi.Block().Dominates(outer.Block()) || hasPointers(deref(phi.Type())) {
+	if !ok1 || !ok2 || !setFrom(next, phi) || !phi.Block().Dominates(next.Block()) || phi.Block().Dominates(outer.Block()) || gotype.HasPointers(gotype.Deref(phi.Type())) {
 		return nil
 	}
 	return outer

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -65,7 +67,7 @@ func typeArgs(fn *ssa.Function) string {
 	}
 	names := make([]string, len(fn.TypeArgs()))
 	for i, t := range fn.TypeArgs() {
-		names[i] = typeName(t)
+		names[i] = gotype.Name(t)
 	}
 	return "[" + strings.Join(names, ",") + "]"
 }
@@ -112,7 +114,7 @@ func funcName(fn *ssa.Function) string {
 		name = o.Name()
 	}
 	if recv := fn.Signature.Recv(); recv != nil {
-		if n, ok := types.Unalias(deref(recv.Type())).(*types.Named); ok {
+		if n, ok := types.Unalias(gotype.Deref(recv.Type())).(*types.Named); ok {
 			name = n.Obj().Name() + "." + name
 		}
 	}
@@ -185,8 +187,8 @@ func (l *lowerer) position(pos token.Pos) int {
 	if i, ok := l.pos[pos]; ok {
 		return i
 	}
-	p, i := l.b.fset.Position(pos), 0
-	if !strings.HasPrefix(p.Filename, dslPath+"/") {
+	p, i := l.b.Fset.Position(pos), 0
+	if !strings.HasPrefix(p.Filename, input.DSL+"/") {
 		i = l.m.AddPos(ir.Pos{File: p.Filename, Line: p.Line, Col: p.Column})
 	}
 	l.pos[pos] = i

@@ -4,6 +4,7 @@ import (
 	"go/types"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/internal/devlog"
 )
@@ -17,14 +18,14 @@ var matrixKinds = map[*ir.Type]ir.MatrixKind{
 // multiplies matrices of.
 func matrixKind(t types.Type) (k ir.MatrixKind, ok bool) {
 	switch {
-	case float8(t) == "E4M3":
+	case gotype.Float8(t) == "E4M3":
 		return ir.MatrixE4M3, true
-	case float8(t) == "E5M2":
+	case gotype.Float8(t) == "E5M2":
 		return ir.MatrixE5M2, true
-	case isTF32(t):
+	case gotype.IsTF32(t):
 		return ir.MatrixTF32, true
 	}
-	k, ok = matrixKinds[scalarType(t)]
+	k, ok = matrixKinds[gotype.Scalar(t)]
 	return k, ok
 }
 
@@ -35,7 +36,7 @@ func (c *callSite) product() (k ir.MatrixKind, ok bool) {
 		return 0, false
 	}
 	_, sum := k.Types()
-	return k, scalarType(types[1]) == sum
+	return k, gotype.Scalar(types[1]) == sum
 }
 
 // noProduct stands for an instruction that no device has. MatrixShape is 0 of its types, so that who

@@ -2,6 +2,7 @@ package front
 
 import (
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -18,7 +19,7 @@ func mbarrier(op ir.Op) *intrinsic {
 		for _, a := range c.args[1:] {
 			args = a.flatten(args)
 		}
-		if t := scalarType(c.result); t != nil {
+		if t := gotype.Scalar(c.result); t != nil {
 			return val{v: c.f.emit(op, t, args...)}
 		}
 		c.f.emit(op, ir.Void, args...)

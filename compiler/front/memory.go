@@ -6,13 +6,14 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
 // alloc makes a variable. Objects are created in the entry block, so that a
 // loop does not make new ones, and cleared where Go makes the variable.
 func (f *funcLower) alloc(a *ssa.Alloc) val {
-	t := deref(a.Type())
+	t := gotype.Deref(a.Type())
 	if phi := perIteration(a); f.oneCell[phi] {
 		return f.env[phi]
 	}
@@ -23,8 +24,8 @@ func (f *funcLower) alloc(a *ssa.Alloc) val {
 		mem := f.object(t, a, nil, false)
 		return val{cell: &val{bad: true}, mem: &mem}
 	}
-	if _, ok := t.Underlying().(*types.Struct); ok && memType(t) != nil && merges(a) {
-		return f.whole(memType(t), !setNext(a))
+	if _, ok := t.Underlying().(*types.Struct); ok && gotype.Memory(t) != nil && merges(a) {
+		return f.whole(gotype.Memory(t), !setNext(a))
 	}
 	return f.object(t, a, nil, !setNext(a))
 }
@@ -53,7 +54,7 @@ func setNext(a *ssa.Alloc) bool {
 
 // object makes the variable at path in a, of type t.
 func (f *funcLower) object(t types.Type, a *ssa.Alloc, path []int, clear bool) val {
-	if s := scalarType(t); s != nil {
+	if s := gotype.Scalar(t); s != nil {
 		p := f.local(s)
 		if clear {
 			f.emit(ir.OpStore, ir.Void, p, f.konst(s, 0))
@@ -86,18 +87,18 @@ func (f *funcLower) object(t types.Type, a *ssa.Alloc, path []int, clear bool) v
 	if len(path) > 0 {
 		what = "part of a variable"
 	}
-	f.report(diag.FuncValue, "%s of type %s may hold different functions", what, typeName(t))
+	f.report(diag.FuncValue, "%s of type %s may hold different functions", what, gotype.Name(t))
 	return badVal
 }
 
 func extend(path []int, i int) []int { return append(append([]int(nil), path...), i) }
 
 func (f *funcLower) arrayObject(u *types.Array, t types.Type, a *ssa.Alloc, path []int, clear bool) val {
-	if m := memType(t); m != nil {
+	if m := gotype.Memory(t); m != nil {
 		return f.whole(m, clear)
 	}
-	if !hasPointers(t) || u.Len() > maxLeaves {
-		f.report(diag.LargeValue, "variable of type %s is too large", typeName(t))
+	if !gotype.HasPointers(t) || u.Len() > gotype.MaxLeaves {
+		f.report(diag.LargeValue, "variable of type %s is too large", gotype.Name(t))
 		return badVal
 	}
 	out := val{parts: make([]val, u.Len())}
@@ -108,9 +109,9 @@ func (f *funcLower) arrayObject(u *types.Array, t types.Type, a *ssa.Alloc, path
 }
 
 func (f *funcLower) sliceObject(u *types.Slice, a *ssa.Alloc, path []int) val {
-	elem := memType(u.Elem())
+	elem := gotype.Memory(u.Elem())
 	if elem == nil {
-		f.report(diag.StoredPointer, "variable of type %s cannot be in memory", typeName(u))
+		f.report(diag.StoredPointer, "variable of type %s cannot be in memory", gotype.Name(u))
 		return badVal
 	}
 	length := f.local(ir.I64)
@@ -121,9 +122,9 @@ func (f *funcLower) sliceObject(u *types.Slice, a *ssa.Alloc, path []int) val {
 // pointerObject makes a variable for a pointer: the pointer, and whether it is set.
 // It has no zero value, for there is no address that is in no memory on all devices.
 func (f *funcLower) pointerObject(u *types.Pointer, a *ssa.Alloc, path []int, clear bool) val {
-	elem := memType(u.Elem())
+	elem := gotype.Memory(u.Elem())
 	if elem == nil {
-		f.report(diag.StoredPointer, "variable of type %s cannot be in memory", typeName(u))
+		f.report(diag.StoredPointer, "variable of type %s cannot be in memory", gotype.Name(u))
 		return badVal
 	}
 	p := f.local(ir.StructOf(ir.PtrTo(f.spaceAt(a, path), elem), ir.Bool))
@@ -195,8 +196,8 @@ func (f *funcLower) load(addr val, t types.Type) val {
 	case addr.cell != nil:
 		return *addr.cell
 	}
-	if scalarType(t) == nil && leaves(t) > maxLeaves {
-		f.report(diag.LargeValue, "value of type %s is too large to be copied", typeName(t))
+	if gotype.Scalar(t) == nil && gotype.Leaves(t) > gotype.MaxLeaves {
+		f.report(diag.LargeValue, "value of type %s is too large to be copied", gotype.Name(t))
 		return badVal
 	}
 	return f.nonNil(f.loadParts(addr, t))
@@ -220,7 +221,7 @@ func (f *funcLower) loadParts(addr val, t types.Type) val {
 		return val{parts: []val{f.loadParts(addr.part(0), types.Typ[types.Int]), f.loadParts(addr.part(1), types.Typ[types.Int])}}
 	}
 	if addr.v == nil {
-		f.report(diag.Unsupported, "value of type %s cannot be read here", typeName(t))
+		f.report(diag.Unsupported, "value of type %s cannot be read here", gotype.Name(t))
 		return badVal
 	}
 	if pointerAt(addr.v) != nil {
@@ -232,7 +233,7 @@ func (f *funcLower) loadParts(addr val, t types.Type) val {
 // components returns the number of fields or elements of an aggregate type and
 // their types, -1 for other types.
 func components(t types.Type) (int, func(int) types.Type) {
-	if scalarType(t) != nil {
+	if gotype.Scalar(t) != nil {
 		return -1, nil
 	}
 	switch u := t.Underlying().(type) {
@@ -323,10 +324,10 @@ func (f *funcLower) storeInstr(s *ssa.Store) {
 		return
 	}
 	if addr.cell != nil && !f.pending[addr.cell] {
-		f.report(diag.FuncValue, "%s may hold different functions", typeName(s.Val.Type()))
+		f.report(diag.FuncValue, "%s may hold different functions", gotype.Name(s.Val.Type()))
 		return
 	}
-	if hasPointers(s.Val.Type()) && f.keeps(s) {
+	if gotype.HasPointers(s.Val.Type()) && f.keeps(s) {
 		f.report(diag.Escape, "pointer to a variable is kept longer than the variable lives")
 		return
 	}

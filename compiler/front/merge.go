@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -93,10 +94,10 @@ func (f *funcLower) mismatched(t types.Type, a, b val) {
 	}
 	one, other := memoryOf(a), memoryOf(b)
 	if one == other {
-		f.report(diag.MixedSpaces, "%s points to different variables on different paths, which hold pointers themselves", typeName(t))
+		f.report(diag.MixedSpaces, "%s points to different variables on different paths, which hold pointers themselves", gotype.Name(t))
 		return
 	}
-	f.report(diag.MixedSpaces, "%s points to %s memory on one path and to %s memory on another", typeName(t), one, other)
+	f.report(diag.MixedSpaces, "%s points to %s memory on one path and to %s memory on another", gotype.Name(t), one, other)
 }
 
 // memoryOf names the memory that a value with pointers points to.

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -54,16 +55,6 @@ func ParseConst(text string) (int64, error) {
 	return n, nil
 }
 
-// isConstType reports whether values of type t are fixed when the kernel is
-// compiled if they are parameters.
-func isConstType(t types.Type) bool {
-	n, ok := types.Unalias(t).(*types.Named)
-	if !ok || n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != dslPath {
-		return false
-	}
-	return n.Obj().Name() == "ConstInt" || n.Obj().Name() == "ConstBool"
-}
-
 // constants are the values of the compile-time parameters of one compilation.
 type constants struct {
 	given  map[string]int64
@@ -81,7 +72,7 @@ func newConstants(req Request) constants {
 // value returns the value of the parameter called name, or numbered number.
 func (c *constants) value(name, number string, t types.Type) (n int64, ok bool) {
 	c.known = append(c.known, name)
-	isBool := scalarType(t) == ir.Bool
+	isBool := gotype.Scalar(t) == ir.Bool
 	for _, key := range []string{name, number} {
 		if v, given := c.given[key]; given {
 			n, ok = v, true
@@ -146,15 +137,15 @@ func (f *funcLower) params(at []token.Pos) {
 	k := b.inst.kernel
 	var wrong string
 	if b.consts.marked, wrong = valueMarks(k.marks.consts); wrong != "" {
-		b.report(k.node.Pos(), diag.ConstValue, "the comment is written as //kiln:const tile=16,32 cfg.Fast=true", "values of compile-time parameters of kernel %s cannot be read: %s", k.name, wrong)
+		b.Report(k.node.Pos(), diag.ConstValue, "the comment is written as //kiln:const tile=16,32 cfg.Fast=true", "values of compile-time parameters of kernel %s cannot be read: %s", k.name, wrong)
 	}
 	for i, p := range f.fn.Params {
-		if isThread(p.Type()) {
+		if gotype.IsThread(p.Type()) {
 			f.env[p] = val{}
 			continue
 		}
-		if why := badParam(p.Type()); why != "" {
-			b.reportParam(at[i], k.name, why)
+		if why := gotype.BadParam(p.Type()); why != "" {
+			b.ReportFix(at[i], diag.ParamType, gotype.ParamFix(why), "parameter of kernel %s is %s", k.name, why)
 			f.env[p] = badVal
 			continue
 		}
@@ -166,7 +157,7 @@ func (f *funcLower) params(at []token.Pos) {
 		if len(b.consts.known) > 0 {
 			note = "it has " + strings.Join(b.consts.known, ", ")
 		}
-		b.report(k.node.Pos(), diag.ConstValue, note, "kernel %s has no compile-time parameter %s", k.name, name)
+		b.Report(k.node.Pos(), diag.ConstValue, note, "kernel %s has no compile-time parameter %s", k.name, name)
 	}
 	f.unknownFuncs()
 	f.l.m.Name += b.consts.String()
@@ -179,7 +170,7 @@ func (f *funcLower) kernelParam(p *ssa.Parameter, i int) val {
 	}
 	if u, ok := p.Type().Underlying().(*types.Signature); ok {
 		// A function is a word, of which the kernel knows all that there is to know.
-		f.out.Args = append(f.out.Args, ir.Arg{Name: name, Kind: ir.ArgConst, Elem: ir.U64, Go: signatureName(u)})
+		f.out.Args = append(f.out.Args, ir.Arg{Name: name, Kind: ir.ArgConst, Elem: ir.U64, Go: gotype.SignatureName(u)})
 		return f.funcParam(p, name, strconv.Itoa(i))
 	}
 	return paramPart{f, name, strconv.Itoa(i)}.argument(p.Type())
@@ -200,23 +191,23 @@ func (p paramPart) at(suffix string) paramPart {
 // struct that holds slices, whose fields are passed as if each were a parameter.
 func (p paramPart) argument(t types.Type) (v val) {
 	u, isStruct := t.Underlying().(*types.Struct)
-	if isStruct && HoldsSlices(t) {
+	if isStruct && gotype.HoldsSlices(t) {
 		for field := range u.Fields() {
 			v.parts = append(v.parts, p.at("."+field.Name()).argument(field.Type()))
 		}
 		return v
 	}
 	out := p.f.out
-	a := ir.Arg{Name: p.name, Go: typeName(t), Elem: memType(t)}
+	a := ir.Arg{Name: p.name, Go: gotype.Name(t), Elem: gotype.Memory(t)}
 	switch u := t.Underlying().(type) {
 	case *types.Slice:
-		a.Kind, a.Elem = ir.ArgSlice, memType(u.Elem())
+		a.Kind, a.Elem = ir.ArgSlice, gotype.Memory(u.Elem())
 		v.parts = []val{{v: out.NewParam(ir.PtrTo(ir.Global, a.Elem))}, {v: out.NewParam(ir.I64)}}
 	case *types.Struct, *types.Array:
 		a.Kind = ir.ArgStruct
 		v = p.value(t)
 	default:
-		if isConstType(t) && !strings.HasSuffix(p.name, "._") {
+		if gotype.IsConst(t) && !strings.HasSuffix(p.name, "._") {
 			a.Kind = ir.ArgConst
 			v = p.constant(t)
 			break
@@ -231,9 +222,9 @@ func (p paramPart) argument(t types.Type) (v val) {
 // that are fixed at compile time have one too, since they take their room in
 // the argument block, but nothing reads it.
 func (p paramPart) value(t types.Type) val {
-	if s := scalarType(t); s != nil {
+	if s := gotype.Scalar(t); s != nil {
 		v := p.f.out.NewParam(s)
-		if isConstType(t) && !strings.HasSuffix(p.name, "._") {
+		if gotype.IsConst(t) && !strings.HasSuffix(p.name, "._") {
 			return p.constant(t)
 		}
 		return val{v: v}
@@ -256,7 +247,7 @@ func (p paramPart) value(t types.Type) val {
 func (p paramPart) constant(t types.Type) val {
 	f, c := p.f, &p.f.l.b.consts
 	n, ok := c.value(p.name, p.number, t)
-	s := scalarType(t)
+	s := gotype.Scalar(t)
 	switch {
 	case !ok:
 		f.report(diag.ConstValue, "compile-time parameter %s of kernel %s has no value", p.name, f.l.b.inst.kernel.name)
@@ -264,167 +255,4 @@ func (p paramPart) constant(t types.Type) val {
 		f.report(diag.ConstValue, "%d is no value for the compile-time parameter %s, a bool", n, p.name)
 	}
 	return val{v: f.konst(s, uint64(n))}
-}
-
-// badParam says what is wrong with the type of a kernel parameter, "" if
-// nothing is. Type parameters pass: their instances are checked.
-func badParam(t types.Type) string {
-	if s, ok := t.Underlying().(*types.Slice); ok && !isTypeParam(t) {
-		return badSlice(t, s.Elem())
-	}
-	if s, ok := t.Underlying().(*types.Signature); ok && !s.Variadic() {
-		return ""
-	}
-	if s, ok := t.Underlying().(*types.Struct); ok && !isTypeParam(t) && HoldsSlices(t) {
-		return badField(t, "", s)
-	}
-	switch where, part, what := badPart(t); {
-	case what != "" && where == "":
-		return typeName(t) + ", " + what
-	case what != "":
-		return fmt.Sprintf("%s, whose part %s is %s, %s", typeName(t), where, typeName(part), what)
-	}
-	if n := leaves(t); n > maxLeaves {
-		return fmt.Sprintf("%s, which holds more than %d numbers", typeName(t), maxLeaves)
-	}
-	return ""
-}
-
-// paramFixes are fixes by what is wrong with a parameter; others have the general one.
-var paramFixes = []struct{ what, fix string }{
-	{"a pointer", "pass a slice of one element, runtime.Slice[T] in a launch, and use x[0]; a value that the kernel only reads can be passed by itself"},
-	{"a map", "pass its keys and values as two slices, sorted by the keys for a binary search, or a hash table that lies in slices"},
-	{"a channel", "pass a slice for the results; threads exchange values through shared memory and barriers, or atomics"},
-	{"an interface", "make the type a type parameter: func K[T I](t dsl.Thread, x T) is compiled for each type"},
-	{"a function", "pass the function as a parameter of its own"},
-	{"a second thread", "take the thread from the first parameter"},
-}
-
-// reportParam reports what badParam said of a parameter.
-func (b *build) reportParam(pos token.Pos, kernel, why string) {
-	d := diag.New(b.position(pos), diag.ParamType, fmt.Sprintf("parameter of kernel %s is %s", kernel, why), "")
-	for _, row := range paramFixes {
-		if strings.HasSuffix(why, row.what) {
-			d.Fix = row.fix
-		}
-	}
-	b.diags.Add(d)
-}
-
-// badField is badParam for a struct that holds slices: t, at the path where in it.
-func badField(t types.Type, where string, s *types.Struct) string {
-	for f := range s.Fields() {
-		at, part := where+"."+f.Name(), f.Type()
-		inner, isStruct := part.Underlying().(*types.Struct)
-		_, isFunc := part.Underlying().(*types.Signature)
-		why := ""
-		switch {
-		case isFunc:
-			why = typeName(part) + ", a function"
-		case isStruct && HoldsSlices(part):
-			if why := badField(t, at, inner); why != "" {
-				return why
-			}
-		default:
-			why = badParam(part)
-		}
-		if why != "" {
-			return fmt.Sprintf("%s, whose part %s is %s", typeName(t), at, why)
-		}
-	}
-	return ""
-}
-
-// HoldsSlices reports whether a parameter of type t is a struct with slices in it, not
-// counting those behind the elements of arrays and slices.
-func HoldsSlices(t types.Type) bool {
-	s, ok := t.Underlying().(*types.Struct)
-	if !ok || isTypeParam(t) {
-		return false
-	}
-	for f := range s.Fields() {
-		if _, slice := f.Type().Underlying().(*types.Slice); slice || HoldsSlices(f.Type()) {
-			return true
-		}
-	}
-	return false
-}
-
-// badSlice is badParam for slices. Their elements are memory, which a struct may
-// take more of than a value can.
-func badSlice(t, elem types.Type) string {
-	if isTypeParam(elem) {
-		return ""
-	}
-	if _, slices := elem.Underlying().(*types.Slice); slices {
-		return typeName(t) + ", a slice of slices"
-	}
-	switch where, part, what := badPart(elem); {
-	case what != "" && where == "":
-		return typeName(t) + ", a slice of what is not a number: " + what
-	case what != "":
-		return fmt.Sprintf("%s, a slice of elements whose part %s is %s, %s", typeName(t), where, typeName(part), what)
-	case hasConst(elem):
-		return typeName(t) + ", a slice of compile-time values"
-	}
-	switch m := memType(elem); {
-	case hasTypeParam(elem):
-	case m == nil:
-		return typeName(t) + ", whose elements are too large"
-	case m.Size() == 0:
-		return typeName(t) + ", whose elements hold nothing"
-	}
-	return ""
-}
-
-// hasConst reports whether a part of t is fixed when the kernel is compiled,
-// which no element of a slice can be.
-func hasConst(t types.Type) bool { return hasPart(t, isConstType) }
-
-// hasTypeParam reports whether a part of t is a type parameter.
-func hasTypeParam(t types.Type) bool { return hasPart(t, isTypeParam) }
-
-// hasPart reports whether is holds for a part of t, a type without pointers.
-func hasPart(t types.Type, is func(types.Type) bool) bool {
-	if is(t) {
-		return true
-	}
-	switch u := t.Underlying().(type) {
-	case *types.Array:
-		return hasPart(u.Elem(), is)
-	case *types.Struct:
-		for f := range u.Fields() {
-			if hasPart(f.Type(), is) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// badPart finds a part of a type that cannot be passed by value: its path, its
-// type, and what it is.
-func badPart(t types.Type) (where string, part types.Type, what string) {
-	switch {
-	case isThread(t):
-		return "", t, "a second thread"
-	case isTypeParam(t) || scalarType(t) != nil:
-		return "", nil, ""
-	}
-	switch u := t.Underlying().(type) {
-	case *types.Array:
-		where, part, what = badPart(u.Elem())
-		return "[i]" + where, part, what
-	case *types.Struct:
-		for f := range u.Fields() {
-			if where, part, what = badPart(f.Type()); what != "" {
-				return "." + f.Name() + where, part, what
-			}
-		}
-		return "", nil, ""
-	}
-	return "", t, map[string]string{
-		"*types.Pointer": "a pointer", "*types.Signature": "a function", "*types.Slice": "a slice",
-		"*types.Interface": "an interface", "*types.Map": "a map", "*types.Chan": "a channel", "*types.Basic": "not a number or bool",
-	}[kindName(t.Underlying())]
 }

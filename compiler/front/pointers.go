@@ -5,6 +5,8 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -20,8 +22,8 @@ func setOnce(a *ssa.Alloc) bool { return onlySet(a, false) }
 // indexed by variables too. These indices need it in memory; what is read by
 // name or by constant index is still the value it was set to.
 func setOnceIndexed(a *ssa.Alloc) bool {
-	t := deref(a.Type())
-	return !hasPointers(t) && memType(t) != nil && leaves(t) <= maxLeaves && onlySet(a, true)
+	t := gotype.Deref(a.Type())
+	return !gotype.HasPointers(t) && gotype.Memory(t) != nil && gotype.Leaves(t) <= gotype.MaxLeaves && onlySet(a, true)
 }
 
 func onlySet(a *ssa.Alloc, indexed bool) bool {
@@ -134,11 +136,11 @@ func makesVariable(x *ssa.Call) bool {
 		return false
 	}
 	p := pkgOf(fn)
-	return fn.Origin().Name() == "LocalSlice" && p != nil && p.Path() == dslPath
+	return fn.Origin().Name() == "LocalSlice" && p != nil && p.Path() == input.DSL
 }
 
 func (r *rooter) walk(x ssa.Value) {
-	if r.seen[x] || !hasPointers(x.Type()) {
+	if r.seen[x] || !gotype.HasPointers(x.Type()) {
 		return
 	}
 	r.seen[x] = true

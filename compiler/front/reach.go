@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/input"
 )
 
 // reach marks d and all that it refers to. Reachability is syntactic: methods
@@ -33,8 +34,8 @@ func (b *build) visit(d *decl, work []*decl) []*decl {
 	if d.file.loadOnce != nil {
 		d.file.loadOnce()
 	}
-	b.addFile(d.tok)
-	b.addFile(d.file.tok)
+	b.AddFile(d.tok)
+	b.AddFile(d.file.tok)
 	p := b.part(d.unit)
 	p.fresh = append(p.fresh, d)
 	work = b.visitRefs(d, work)
@@ -103,7 +104,7 @@ func (b *build) dotImport(d *decl, id *ast.Ident) {
 	for _, im := range d.file.imports {
 		if im.name == "." {
 			b.quiet[id.Pos()] = true
-			b.reportFix(id.Pos(), diag.Import, "import the package under its name",
+			b.ReportFix(id.Pos(), diag.Import, "import the package under its name",
 				"%s comes from a dot import, which kernels cannot use", id.Name)
 			return
 		}
@@ -129,7 +130,7 @@ func (b *build) selected(d *decl, s selRef, work []*decl) []*decl {
 	case t != nil && t.lazy == nil && t.isVar && !b.usesTable(s.sel.Pos(), name+"."+s.sel.Sel.Name, t):
 		b.silence(s)
 		return work
-	case t == nil && (im.path == mathPath || im.path == bitsPath):
+	case t == nil && (im.path == input.Math || im.path == input.Bits):
 		b.mathHint(s, im.path)
 		return work
 	}
@@ -147,7 +148,7 @@ func (b *build) selected(d *decl, s selRef, work []*decl) []*decl {
 }
 
 // isFloat8 reports whether d is one of dsl's 8-bit floating-point types.
-func isFloat8(u *unit, d *decl) bool { return u.path == dslPath && strings.HasPrefix(d.name, "F8") }
+func isFloat8(u *unit, d *decl) bool { return u.path == input.DSL && strings.HasPrefix(d.name, "F8") }
 
 // silence keeps the type checker from repeating what was said about pkg.Name.
 func (b *build) silence(s selRef) {
@@ -165,13 +166,13 @@ func (b *build) outside(d *decl, s selRef, path string, err error) {
 	switch {
 	case b.synthetic(s.sel.Pos()):
 		k := b.inst.kernel
-		b.report(k.node.Pos(), diag.Instantiation, "", "%s cannot be instantiated: package %s of type %s registers no kernel source", k.name, path, s.sel.Sel.Name)
+		b.Report(k.node.Pos(), diag.Instantiation, "", "%s cannot be instantiated: package %s of type %s registers no kernel source", k.name, path, s.sel.Sel.Name)
 	case path == "unsafe":
-		b.report(s.sel.Pos(), diag.Unsafe, "", "%s in a kernel", full)
+		b.Report(s.sel.Pos(), diag.Unsafe, "", "%s in a kernel", full)
 	case err != nil && mayRegister(d.unit.path, path):
-		b.report(s.sel.Pos(), diag.NoSource, "", "%s is outside of kernel code: package %s does not register its source", full, path)
+		b.Report(s.sel.Pos(), diag.NoSource, "", "%s is outside of kernel code: package %s does not register its source", full, path)
 	default:
-		b.report(s.sel.Pos(), diag.Import, "", "%s is outside of kernel code", full)
+		b.Report(s.sel.Pos(), diag.Import, "", "%s is outside of kernel code", full)
 	}
 }
 
@@ -190,14 +191,14 @@ func (b *build) mathHint(s selRef, path string) {
 	name := s.sel.Sel.Name
 	full := s.pkg.Name + "." + name
 	use := mathHints[name]
-	if use == "" && path == mathPath && libraries[dslPath]().decls[name] != nil {
+	if use == "" && path == input.Math && libraries[input.DSL]().decls[name] != nil {
 		use = "dsl." + name
 	}
 	if use == "" {
-		b.report(s.sel.Pos(), diag.Import, "", "%s cannot be used in a kernel", full)
+		b.Report(s.sel.Pos(), diag.Import, "", "%s cannot be used in a kernel", full)
 		return
 	}
-	b.reportFix(s.sel.Pos(), diag.Import, "use "+use, "%s cannot be used in a kernel", full)
+	b.ReportFix(s.sel.Pos(), diag.Import, "use "+use, "%s cannot be used in a kernel", full)
 }
 
 // findImport returns the import of f that name refers to, and its unit if

@@ -3,6 +3,8 @@ package front
 import (
 	"maps"
 	"slices"
+
+	"github.com/gokiln/kiln/compiler/input"
 )
 
 // Intrinsics returns the functions that are operations rather than compiled
@@ -12,5 +14,5 @@ func Intrinsics() []string { return slices.Sorted(maps.Keys(intrinsics)) }
 // StandIns returns the packages outside of Kiln that kernels may use, as they
 // see them: import path to Go text.
 func StandIns() map[string]string {
-	return map[string]string{mathPath: mathSource, bitsPath: bitsSource, float16Path: float16Source}
+	return map[string]string{input.Math: mathSource, input.Bits: bitsSource, input.Float16: float16Source}
 }

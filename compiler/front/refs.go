@@ -1,8 +1,6 @@
 package front
 
-import (
-	"go/ast"
-)
+import "go/ast"
 
 // refs is what a declaration refers to, found from syntax alone: an
 // over-approximation that shadowing cannot confuse, because the parser resolves

@@ -212,7 +212,7 @@ func (b *build) reuse(q *query, req Request) (m *ir.Module) {
 	}
 	c := w.b.fork(req)
 	c.inst = &instance{kernel: q.kernel}
-	if m = c.lower(q.u, fn); len(c.diags) > 0 {
+	if m = c.lower(q.u, fn); len(c.Diags) > 0 {
 		return nil
 	}
 	return m
@@ -222,7 +222,7 @@ func (b *build) reuse(q *query, req Request) (m *ir.Module) {
 // diagnostics and constants.
 func (b *build) fork(req Request) *build {
 	c := *b
-	c.diags, c.at = nil, token.NoPos
+	c.Diags, c.At = nil, token.NoPos
 	c.consts = newConstants(req)
 	return &c
 }
@@ -246,25 +246,25 @@ func (b *build) enlarge(u *unit, roots []*decl) *session {
 		for _, d := range roots {
 			c.reach(d)
 		}
-		if c.budget(); len(c.diags) == 0 {
+		if c.budget(); len(c.Diags) == 0 {
 			c.check()
 		}
-		if len(c.diags) == 0 {
+		if len(c.Diags) == 0 {
 			c.subset()
 		}
-		if len(c.diags) == 0 {
+		if len(c.Diags) == 0 {
 			c.reachDispatch()
 		}
-		if len(c.diags) == 0 {
+		if len(c.Diags) == 0 {
 			c.expand()
 		}
-		if len(c.diags) == 0 {
+		if len(c.Diags) == 0 {
 			c.buildSSA()
 		}
 	})
 	ws.Lock()
 	defer ws.Unlock()
-	if !ok || len(c.diags) > 0 {
+	if !ok || len(c.Diags) > 0 {
 		ws.fixed = true
 		return nil
 	}
@@ -283,7 +283,7 @@ func (b *build) safely(f func()) (ok bool) {
 
 // share offers a compilation without mistakes to later requests.
 func (b *build) share(q *query, fn *ssa.Function) {
-	if q == nil || len(b.diags) > 0 {
+	if q == nil || len(b.Diags) > 0 {
 		return
 	}
 	w := &session{b: b, requests: 1, fns: map[string]*ssa.Function{q.key: fn}}
@@ -329,12 +329,12 @@ func (w *session) instantiate(q *query) *ssa.Function {
 	tree := one.newFile(q.file, q.inst)
 	tree.Decls = append(tree.Decls, q.inst)
 
-	w.b.fset.AddExistingFiles(q.file.tok)
-	defer w.b.fset.RemoveFile(q.file.tok)
+	w.b.Fset.AddExistingFiles(q.file.tok)
+	defer w.b.Fset.RemoveFile(q.file.tok)
 	wrong := false
 	info := newInfo()
 	conf := &types.Config{GoVersion: goVersion, Sizes: sizes, Importer: importer{w.b}, Error: func(error) { wrong = true }}
-	_ = types.NewChecker(conf, w.b.fset, p.pkg, info).Files([]*ast.File{tree}) // errors go to conf.Error
+	_ = types.NewChecker(conf, w.b.Fset, p.pkg, info).Files([]*ast.File{tree}) // errors go to conf.Error
 	if wrong {
 		return nil
 	}

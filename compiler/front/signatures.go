@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
+	"github.com/gokiln/kiln/compiler/input"
 )
 
 // Signature is what tools that write code for a kernel need to know of it.
@@ -45,9 +47,9 @@ func Signatures(p *Package, load Loader) ([]Signature, diag.List) {
 			continue // reported
 		}
 		name := path.Base(k.file.name)
-		out = append(out, Signature{Package: u.path, Kernel: k.name, Pos: b.position(fn.Name.Pos()), Doc: fn.Doc.Text(), File: name, Constraint: k.file.constraint(), Type: sig})
+		out = append(out, Signature{Package: u.path, Kernel: k.name, Pos: b.Position(fn.Name.Pos()), Doc: fn.Doc.Text(), File: name, Constraint: k.file.constraint(), Type: sig})
 	}
-	return out, b.diags.Sorted()
+	return out, b.Diags.Sorted()
 }
 
 // header returns a declaration of a kernel that has no body to follow or to check.
@@ -70,7 +72,7 @@ func (b *build) headers(u *unit) {
 
 // invalid reports whether a signature is not that of a kernel.
 func invalid(sig *types.Signature) bool {
-	return mistyped(sig) || sig.Params().Len() == 0 || !isThread(sig.Params().At(0).Type()) || sig.Variadic() || sig.Results().Len() > 0
+	return mistyped(sig) || sig.Params().Len() == 0 || !gotype.IsThread(sig.Params().At(0).Type()) || sig.Variadic() || sig.Results().Len() > 0
 }
 
 // mistyped reports whether some type of a signature is not known.
@@ -105,10 +107,10 @@ func Fixed(t types.Type) bool {
 // fixedParts appends the compile-time values in a parameter called name, and their types.
 // They are those that a launch reads.
 func fixedParts(list []fixedPart, name string, t types.Type) []fixedPart {
-	if isTypeParam(t) {
+	if gotype.IsParam(t) {
 		return list
 	}
-	if isConstType(t) {
+	if gotype.IsConst(t) {
 		return append(list, fixedPart{name, t})
 	}
 	switch u := t.Underlying().(type) {
@@ -119,7 +121,7 @@ func fixedParts(list []fixedPart, name string, t types.Type) []fixedPart {
 			}
 		}
 	case *types.Array:
-		for i := range min(u.Len(), maxLeaves+1) {
+		for i := range min(u.Len(), gotype.MaxLeaves+1) {
 			n := len(list)
 			list = fixedParts(list, fmt.Sprintf("%s[%d]", name, i), u.Elem())
 			if len(list) == n {
@@ -141,7 +143,7 @@ func Elem(t types.Type) types.Type {
 	if s, ok := t.Underlying().(*types.Slice); ok {
 		return s.Elem()
 	}
-	if !isTypeParam(t) {
+	if !gotype.IsParam(t) {
 		return nil
 	}
 	var elem types.Type
@@ -209,9 +211,9 @@ func namedText(t *types.Named, pkg string) string {
 	switch {
 	case from == nil:
 		return name
-	case from.Path() == float16Path && name == "Float16":
+	case from.Path() == input.Float16 && name == "Float16":
 		return "dsl.F16"
-	case from.Path() == dslPath:
+	case from.Path() == input.DSL:
 		name = "dsl." + name
 	case from.Path() != pkg:
 		name = fmt.Sprintf("%q.%s", from.Path(), name)
@@ -225,3 +227,7 @@ func namedText(t *types.Named, pkg string) string {
 	}
 	return name
 }
+
+// HoldsSlices reports whether a parameter of type t is a struct with slices in it, not
+// counting those behind the elements of arrays and slices.
+func HoldsSlices(t types.Type) bool { return gotype.HoldsSlices(t) }

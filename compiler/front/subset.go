@@ -6,6 +6,7 @@ import (
 	"go/types"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 )
 
 // subset checks reached code of kernel packages for what Go has and kernels do
@@ -37,7 +38,7 @@ func (b *build) subsetDecl(d *decl) {
 		}
 		for _, m := range d.file.misplaced {
 			if n.Pos() <= m.pos && m.pos < n.End() {
-				b.report(m.pos, diag.Unroll, "", "%s", m.msg)
+				b.Report(m.pos, diag.Unroll, "", "%s", m.msg)
 			}
 		}
 	case *ast.GenDecl:
@@ -62,7 +63,7 @@ type subsetChecker struct {
 }
 
 func (c *subsetChecker) report(n ast.Node, code diag.Code, format string, args ...any) {
-	c.b.report(n.Pos(), code, "", format, args...)
+	c.b.Report(n.Pos(), code, "", format, args...)
 }
 
 // signature checks a helper function; its type parameters are constraints,
@@ -207,7 +208,7 @@ func (c *subsetChecker) constant(n ast.Expr, t types.Type) {
 	if !ok {
 		return
 	}
-	line := c.b.position(n.Pos())
+	line := c.b.Position(n.Pos())
 	line.Col = 0
 	switch {
 	case c.b.mistyped[line]: // the constant may have the wrong type only there
@@ -218,7 +219,7 @@ func (c *subsetChecker) constant(n ast.Expr, t types.Type) {
 	}
 }
 
-// typeName checks a name that stands for a type.
+// gotype.Name checks a name that stands for a type.
 func (c *subsetChecker) typeName(id *ast.Ident, at ast.Node) {
 	tn, ok := c.b.info.Uses[id].(*types.TypeName)
 	if !ok {
@@ -257,7 +258,7 @@ func (c *subsetChecker) selector(n *ast.SelectorExpr) bool {
 
 // ofTypeParam reports whether a method is that of a constraint.
 func ofTypeParam(sel *types.Selection) bool {
-	_, ok := types.Unalias(deref(sel.Recv())).(*types.TypeParam)
+	_, ok := types.Unalias(gotype.Deref(sel.Recv())).(*types.TypeParam)
 	return ok
 }
 
@@ -291,7 +292,7 @@ func (c *subsetChecker) call(n *ast.CallExpr) bool {
 	case "make":
 		c.makeCall(n)
 	case "cap", "clear", "copy":
-		c.b.reportFix(n.Pos(), diag.Builtin, builtinFixes[name], "%s in a kernel", name)
+		c.b.ReportFix(n.Pos(), diag.Builtin, builtinFixes[name], "%s in a kernel", name)
 	default:
 		c.report(n, builtinCodes[name], "%s in a kernel", name)
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -22,10 +23,10 @@ func (b *build) usesTable(pos token.Pos, name string, t *decl) bool {
 	init, why, fix := t.initialiser()
 	switch {
 	case why != "":
-		b.reportFix(pos, diag.Global, fix, "package variable %s %s", name, why)
+		b.ReportFix(pos, diag.Global, fix, "package variable %s %s", name, why)
 		return false
 	case init == nil && !t.declaresType():
-		b.report(pos, diag.Global, "", "package variable %s in a kernel", name)
+		b.Report(pos, diag.Global, "", "package variable %s in a kernel", name)
 		return false
 	}
 	b.tableUses = append(b.tableUses, tableUse{pos, name, t})
@@ -92,9 +93,9 @@ func (d *decl) varSpec() *ast.ValueSpec {
 }
 
 func (b *build) reportWrite(pos token.Pos, name string, w write) {
-	b.addFile(w.file.tok)
-	at := b.position(w.pos)
-	b.reportFix(pos, diag.Global, "leave it as it is initialised, or pass it as a parameter",
+	b.AddFile(w.file.tok)
+	at := b.Position(w.pos)
+	b.ReportFix(pos, diag.Global, "leave it as it is initialised, or pass it as a parameter",
 		"package variable %s %s at %s:%d:%d: kernels can read those that nobody writes", name, w.what, at.File, at.Line, at.Col)
 }
 
@@ -138,9 +139,9 @@ func (c *subsetChecker) table(d *decl) {
 		c.report(name, diag.Global, "package variable %s in a kernel", d.name)
 		return
 	}
-	m := memType(v.Type())
+	m := gotype.Memory(v.Type())
 	if m != nil && m.Size() > ir.MaxTables {
-		c.b.reportFix(name.Pos(), diag.TooLarge, "pass it as a slice", "table %s has %d bytes, the tables of a kernel have at most %d together", d.name, m.Size(), ir.MaxTables)
+		c.b.ReportFix(name.Pos(), diag.TooLarge, "pass it as a slice", "table %s has %d bytes, the tables of a kernel have at most %d together", d.name, m.Size(), ir.MaxTables)
 		return
 	}
 	var err error
@@ -149,7 +150,7 @@ func (c *subsetChecker) table(d *decl) {
 		t, err = ir.NewTable(d.unit.name+"."+d.name, m)
 	}
 	if m == nil || err != nil {
-		c.b.reportFix(name.Pos(), diag.Global, "take arrays of numbers and bools, and structs of them", "package variable %s has type %s, which cannot be in constant memory", d.name, typeName(v.Type()))
+		c.b.ReportFix(name.Pos(), diag.Global, "take arrays of numbers and bools, and structs of them", "package variable %s has type %s, which cannot be in constant memory", d.name, gotype.Name(v.Type()))
 		return
 	}
 	for _, x := range spec.Values {
@@ -170,7 +171,7 @@ func (c *subsetChecker) fill(t *ir.Table, name string, x ast.Expr, m *ir.Type, a
 	switch {
 	case tv.Type == nil: // a mistake that the type checker reported
 	case tv.Value != nil && m.IsValue():
-		t.Set(at, m, ir.Normalize(m, constBits(tv.Value, m)))
+		t.Set(at, m, ir.Normalize(m, gotype.Bits(tv.Value, m)))
 	case isLit && m.Kind == ir.KArray:
 		i := 0
 		for _, e := range lit.Elts {
@@ -189,7 +190,7 @@ func (c *subsetChecker) fill(t *ir.Table, name string, x ast.Expr, m *ir.Type, a
 	case isLit && m.Kind == ir.KStruct:
 		c.fillStruct(t, name, lit, m, at)
 	default:
-		c.b.reportFix(x.Pos(), diag.Global, "write a constant", "%s is no constant, so that kernels cannot use package variable %s", types.ExprString(x), name)
+		c.b.ReportFix(x.Pos(), diag.Global, "write a constant", "%s is no constant, so that kernels cannot use package variable %s", types.ExprString(x), name)
 	}
 }
 
@@ -238,7 +239,7 @@ func (f *funcLower) table(g *ssa.Global) val {
 		f.l.tables[t] = n
 		f.l.m.Tables = append(f.l.m.Tables, t)
 		if _, size := f.l.m.TableLayout(); size > ir.MaxTables {
-			f.l.b.reportFix(f.at, diag.TooLarge, "pass some of them as slices", "with table %s, of %d bytes, the tables of the kernel have %d bytes, more than %d", t.Name, t.Type.Size(), size, ir.MaxTables)
+			f.l.b.ReportFix(f.at, diag.TooLarge, "pass some of them as slices", "with table %s, of %d bytes, the tables of the kernel have %d bytes, more than %d", t.Name, t.Type.Size(), size, ir.MaxTables)
 			return badVal
 		}
 	}

@@ -59,7 +59,7 @@ func (b *build) checkUnit(u *unit) error {
 		}
 		info := *b.info // shares the tables; the order of initialisation is the package's own
 		p.info = &info
-		p.checker = types.NewChecker(conf, b.fset, p.pkg, p.info)
+		p.checker = types.NewChecker(conf, b.Fset, p.pkg, p.info)
 	} else if len(p.fresh) == 0 {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (p *part) newFile(src *file, first ast.Decl) *ast.File {
 func (b *build) typeError(err error) {
 	e, ok := err.(types.Error)
 	if !ok {
-		b.diags.Add(diag.New(diag.Position{}, diag.TypeError, err.Error(), ""))
+		b.Diags.Add(diag.New(diag.Position{}, diag.TypeError, err.Error(), ""))
 		return
 	}
 	switch {
@@ -146,14 +146,14 @@ func (b *build) typeError(err error) {
 	case strings.HasPrefix(e.Msg, "\t"): // continues the previous error
 	case strings.Contains(e.Msg, "imported and not used"):
 	case strings.Contains(e.Msg, errCycle.Error()) && strings.HasPrefix(e.Msg, "could not import"):
-		b.report(e.Pos, diag.ImportCycle, "", "kernel packages import each other")
+		b.Report(e.Pos, diag.ImportCycle, "", "kernel packages import each other")
 	case b.synthetic(e.Pos):
 		b.instanceError(e)
 	case b.boundError(e):
 	default:
-		p := b.position(e.Pos)
+		p := b.Position(e.Pos)
 		p.Col = 0
 		b.mistyped[p] = true
-		b.report(e.Pos, diag.TypeError, "", "%s", e.Msg)
+		b.Report(e.Pos, diag.TypeError, "", "%s", e.Msg)
 	}
 }

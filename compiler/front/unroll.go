@@ -162,7 +162,7 @@ func (f *funcLower) unrolls(in ssa.Instruction) bool {
 	}
 	header, blocks := loopAround(call.Block())
 	if header == nil || !textWithin(blocks, lit.Type.Func, lit.Body.Rbrace) {
-		f.l.b.report(lit.Type.Func, diag.Unroll, "", onlyOnce)
+		f.l.b.Report(lit.Type.Func, diag.Unroll, "", onlyOnce)
 		return true
 	}
 	n := len(lit.Body.List)

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -157,7 +158,7 @@ func shapeOf(vs ...val) string {
 
 // typed makes a value of type t, which has no pointers, from next.
 func typed(t types.Type, next func(*ir.Type) *ir.Value) val {
-	if s := scalarType(t); s != nil {
+	if s := gotype.Scalar(t); s != nil {
 		return val{v: next(s)}
 	}
 	switch u := t.Underlying().(type) {

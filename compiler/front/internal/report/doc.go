@@ -1,0 +1,2 @@
+// Package report collects what one compilation has to say of its source.
+package report
