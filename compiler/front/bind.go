@@ -260,25 +260,25 @@ func (b *build) boundFunc(n *binding) *ssa.Function {
 
 // funcParam returns the value of a kernel parameter of a function type.
 func (f *funcLower) funcParam(p *ssa.Parameter, name, number string) val {
-	b := f.l.b
-	n := b.bound[number]
+	k := f.l.k
+	n := k.funcs[number]
 	if n == nil {
-		n = b.bound[name]
+		n = k.funcs[name]
 	}
 	if n == nil {
-		if b.consts.fill == NoFill {
-			f.report(diag.ConstValue, "parameter %s of kernel %s, a function, has no value", name, b.inst.kernel.name)
+		if !k.consts.Filled() {
+			f.report(diag.ConstValue, "parameter %s of kernel %s, a function, has no value", name, k.name)
 			return badVal
 		}
 		return val{opaque: true}
 	}
-	b.consts.text = append(b.consts.text, name+":"+n.name)
-	fn := b.boundFunc(n)
+	k.consts.AddFunc(name, n.name)
+	fn := n.fn
 	if fn == nil {
 		return badVal
 	}
 	if want := p.Type().Underlying(); !types.Identical(want, fn.Signature) {
-		b.Report(n.pos, diag.ConstValue, "", "%s has type %s, parameter %s of kernel %s is %s", n.what(), gotype.Name(fn.Signature), name, b.inst.kernel.name, gotype.Name(want))
+		k.Report(n.pos, diag.ConstValue, "", "%s has type %s, parameter %s of kernel %s is %s", n.what, gotype.Name(fn.Signature), name, k.name, gotype.Name(want))
 		return badVal
 	}
 	return val{fn: fn}
@@ -286,15 +286,15 @@ func (f *funcLower) funcParam(p *ssa.Parameter, name, number string) val {
 
 // unknownFuncs reports functions for parameters that the kernel has not.
 func (f *funcLower) unknownFuncs() {
-	b, k := f.l.b, f.l.b.inst.kernel
-	for _, key := range slices.Sorted(maps.Keys(b.bound)) {
+	k := f.l.k
+	for _, key := range slices.Sorted(maps.Keys(k.funcs)) {
 		found := false
 		for i, p := range f.fn.Params {
 			_, isFunc := p.Type().Underlying().(*types.Signature)
 			found = found || isFunc && (p.Name() == key || fmt.Sprint(i) == key)
 		}
 		if !found {
-			b.Report(k.node.Pos(), diag.ConstValue, "", "kernel %s has no parameter %s of a function type", k.name, key)
+			k.Report(k.decl.Pos(), diag.ConstValue, "", "kernel %s has no parameter %s of a function type", k.name, key)
 		}
 	}
 }

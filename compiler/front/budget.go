@@ -224,7 +224,7 @@ func isNested(t types.Type) bool {
 func (f *funcLower) tooLarge(fix, format string, args ...any) val {
 	if !f.l.full {
 		f.l.full = true
-		f.l.b.ReportFix(f.start(f.at), diag.TooLarge, fix, format, args...)
+		f.l.k.ReportFix(f.start(f.at), diag.TooLarge, fix, format, args...)
 	}
 	return badVal
 }

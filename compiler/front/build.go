@@ -10,6 +10,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/constval"
 	"github.com/gokiln/kiln/compiler/front/internal/report"
 	"github.com/gokiln/kiln/compiler/ir"
 )
@@ -36,7 +37,7 @@ type build struct {
 	bound    map[string]*binding // functions that parameters stand for, as in Request.Funcs
 	synth    []*token.File       // of declarations made for function literals
 	untyped  bool                // a literal is checked without the types of the function it stands in
-	consts   constants
+	consts   constval.Values
 	tables   map[*types.Var]*ir.Table // contents of the package variables reached
 	// tableUses are where reached code names package variables.
 	tableUses []tableUse

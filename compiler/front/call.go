@@ -9,16 +9,14 @@ import (
 
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front/internal/gotype"
-	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
 // callee is what is known of a declared function: its key in the table of
 // intrinsics and its marks.
 type callee struct {
-	key  string
-	row  *intrinsic
-	decl *decl
+	library
+	row *intrinsic
 }
 
 // callee classifies a function once.
@@ -42,20 +40,13 @@ func (l *lowerer) callee(fn *ssa.Function) *callee {
 	if !ok || obj.Pkg() == nil {
 		return c
 	}
-	u := l.b.units[obj.Pkg().Path()]
-	if u == nil || !u.lib {
-		return c
-	}
-	c.decl = u.decls[obj.Name()]
-	name := obj.Name()
+	typ := ""
 	if recv := obj.Signature().Recv(); recv != nil {
 		if n, ok := types.Unalias(gotype.Deref(recv.Type())).(*types.Named); ok {
-			c.decl = u.methods[n.Obj().Name()][name]
-			name = n.Obj().Name() + "." + name
+			typ = n.Obj().Name()
 		}
 	}
-	c.key = u.name + "." + name
-	if c.decl != nil && c.decl.marks.intrinsic {
+	if c.library = l.k.library(obj.Pkg().Path(), typ, obj.Name()); c.intrinsic {
 		c.row = intrinsics[c.key]
 	}
 	return c
@@ -143,7 +134,7 @@ func (f *funcLower) callFunc(in *ssa.Call, fn *ssa.Function, args, captured []va
 			return c.row.lower(site)
 		}
 	}
-	if c.decl != nil && c.decl.marks.dispatch {
+	if c.dispatch {
 		if fn = f.dispatch(fn); fn == nil {
 			f.report(diag.Import, "%s has no implementation for these types", c.key)
 			return badVal
@@ -165,12 +156,12 @@ func (f *funcLower) dispatch(fn *ssa.Function) *ssa.Function {
 	if w == "" {
 		return nil
 	}
-	return f.l.b.part(libraries[input.DSL]()).ssa.Func(gotype.DispatchName(fn.Origin().Name(), w))
+	return f.l.k.dsl.Func(gotype.DispatchName(fn.Origin().Name(), w))
 }
 
 func (f *funcLower) callBody(in *ssa.Call, fn *ssa.Function, args, captured []val) val {
 	inst := f.l.instance(fn, args, captured)
-	f.l.b.At = f.at
+	f.l.k.At = f.at
 	switch {
 	case inst != nil:
 	case f.l.full:

@@ -3,14 +3,11 @@ package front
 import (
 	"bytes"
 	"go/ast"
-	"go/types"
 	"path"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
-	"github.com/gokiln/kiln/compiler/front/internal/gotype"
-	"github.com/gokiln/kiln/compiler/ir"
 )
 
 // jitPath is the package where function literals become handles.
@@ -118,37 +115,9 @@ func (b *build) attemptFunc(f Func) (list diag.List) {
 	b.buildSSA()
 	n := b.bound[""]
 	if fn := b.boundFunc(n); fn != nil && instantiated(fn) {
-		b.lowerFunc(n, fn)
+		lowerFunc(b.lowered(n.name, fn))
 	}
 	return b.Diags
-}
-
-// lowerFunc lowers a function by itself. Which memory pointers point to is not
-// known without a kernel, so that a function with pointers is not lowered.
-func (b *build) lowerFunc(n *binding, fn *ssa.Function) {
-	low := b.newLowerer(n.name)
-	shapes := low.m.NewFunc("arguments")
-	args := make([]val, len(fn.Params))
-	for i, p := range fn.Params {
-		if gotype.IsThread(p.Type()) {
-			continue
-		}
-		switch u := p.Type().Underlying().(type) {
-		case *types.Slice:
-			elem := gotype.Memory(u.Elem())
-			if elem == nil {
-				return
-			}
-			args[i].parts = []val{{v: shapes.NewParam(ir.PtrTo(ir.Global, elem))}, {v: shapes.NewParam(ir.I64)}}
-		default:
-			if gotype.HasPointers(p.Type()) || gotype.Leaves(p.Type()) > gotype.MaxLeaves {
-				return
-			}
-			args[i] = typed(p.Type(), shapes.NewParam)
-		}
-	}
-	b.inst = &instance{kernel: &decl{name: n.name}}
-	low.instance(fn, args, nil)
 }
 
 // instantiated reports whether fn has types, of its own and around it.

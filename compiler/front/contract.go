@@ -14,16 +14,15 @@ import (
 // kernel is marked //kiln:fastmath, and the function is not ours, whose functions
 // are written for the rounding they spell out.
 func (f *funcLower) contraction() {
-	if !f.l.b.inst.kernel.marks.fastmath {
+	if !f.l.k.fastmath {
 		return
 	}
 	p := pkgOf(f.fn)
 	if p == nil {
 		return
 	}
-	u := f.l.b.units[p.Path()]
-	if f.contract = u != nil && !u.lib; f.contract {
-		r := rounding{info: f.l.b.info, products: map[token.Pos]bool{}, vars: map[types.Object]bool{}}
+	if f.contract = f.l.k.ofUser(p.Path()); f.contract {
+		r := rounding{info: f.l.k.info, products: map[token.Pos]bool{}, vars: map[types.Object]bool{}}
 		r.find(f.fn.Syntax())
 		f.rounded = r.products
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/constval"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -60,7 +61,7 @@ func (b *build) compile(u *unit, kernel *decl, req Request) (*ir.Module, error) 
 
 // prepare runs the stages up to SSA form, and returns the kernel in it.
 func (b *build) prepare(u *unit, kernel *decl, req Request) (*ssa.Function, error) {
-	b.consts = newConstants(req)
+	b.consts = constval.New(req)
 	b.addInstance(u, kernel, req)
 	if !b.bind(req.Funcs) {
 		return nil, b.Diags.Err()
@@ -251,12 +252,12 @@ func checkFilled(u *unit, k *decl, types []string, load Loader, more func(*ir.Mo
 	b := newBuild(load)
 	b.units[u.path] = u
 	list := b.attempt(u, k, req, more)
-	if len(b.consts.known) > 0 {
+	if len(b.consts.Names()) > 0 {
 		large := newBuild(load)
 		large.units[u.path] = u
 		req.Fill = FillLarge
 		other := large.attempt(u, k, req, more)
-		if b.consts.guessed() {
+		if b.consts.Guessed() {
 			list, other = ofVariants(list, other), ofVariants(other, list)
 		}
 		list = append(list, other...)

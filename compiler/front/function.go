@@ -41,7 +41,7 @@ type constKey struct {
 }
 
 func (f *funcLower) report(code diag.Code, format string, args ...any) {
-	f.l.b.Report(f.start(f.at), code, "", format, args...)
+	f.l.k.Report(f.start(f.at), code, "", format, args...)
 }
 
 // body lowers all blocks in an order in which definitions come before uses,
@@ -86,7 +86,7 @@ func (f *funcLower) enter(b *ssa.BasicBlock) {
 func (f *funcLower) setPos(in ssa.Instruction) {
 	if p := in.Pos(); p.IsValid() {
 		f.at = p
-		f.l.b.At = p
+		f.l.k.At = p
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/constval"
 	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 	"github.com/gokiln/kiln/compiler/ir"
 )
@@ -361,7 +362,7 @@ func (w *wantedInstances) fixed(at token.Pos, sig *types.Signature, chosen map[s
 }
 
 func (w *wantedInstances) constant(v wantedValue, number string, t types.Type, req *Request) {
-	n, err := ParseConst(v.text)
+	n, err := constval.Parse(v.text)
 	switch {
 	case err != nil:
 		w.report(v.pos, "", "%v", err)
@@ -407,3 +408,7 @@ func (w *wantedInstances) function(v wantedValue, number string, typ *types.Sign
 	}
 	req.Funcs[number] = f
 }
+
+// ParseConst reads the value of a compile-time parameter: an integer as Go
+// writes it, true or false.
+func ParseConst(text string) (int64, error) { return constval.Parse(text) }

@@ -439,19 +439,17 @@ func (f *funcLower) reslice(in *ssa.Slice, p, n *ir.Value, checks sliceChecks) v
 // that is where go/ssa puts a call, and not where people look for it.
 func (f *funcLower) start(pos token.Pos) token.Pos {
 	at := pos
-	for _, u := range f.l.b.order {
-		for _, t := range f.l.b.part(u).trees {
-			for _, d := range t.Decls {
-				if d.Pos() > pos || pos >= d.End() {
-					continue
-				}
-				ast.Inspect(d, func(n ast.Node) bool {
-					if c, ok := n.(*ast.CallExpr); ok && c.Lparen == pos {
-						at = c.Pos()
-					}
-					return at == pos
-				})
+	for _, t := range f.l.k.trees {
+		for _, d := range t.Decls {
+			if d.Pos() > pos || pos >= d.End() {
+				continue
 			}
+			ast.Inspect(d, func(n ast.Node) bool {
+				if c, ok := n.(*ast.CallExpr); ok && c.Lparen == pos {
+					at = c.Pos()
+				}
+				return at == pos
+			})
 		}
 	}
 	return at

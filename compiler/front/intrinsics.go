@@ -9,7 +9,6 @@ import (
 
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front/internal/gotype"
-	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -294,7 +293,7 @@ func convertAny(c *callSite) val {
 
 // convertBy calls a function of package dsl of one argument.
 func (c *callSite) convertBy(name string, x *ir.Value) *ir.Value {
-	fn := c.f.l.b.part(libraries[input.DSL]()).ssa.Func(name)
+	fn := c.f.l.k.dsl.Func(name)
 	return c.f.callBody(c.in, fn, []val{{v: x}}, nil).v
 }
 
@@ -405,7 +404,7 @@ func (c *callSite) shared(t *ir.Type) uint64 {
 	key := sharedKey{c.in.Pos(), t}
 	n, ok := l.shared[key]
 	if !ok {
-		p := l.b.Fset.Position(key.pos)
+		p := l.k.Fset.Position(key.pos)
 		line := sharedLine{p.Filename, p.Line, t}
 		if first, taken := l.lines[line]; taken && first != key.pos {
 			f.report(diag.SharedTwice, "second dsl.%s of type %s on this line", c.fn.Origin().Name(), gotype.Name(c.fn.TypeArgs()[0]))

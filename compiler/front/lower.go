@@ -2,7 +2,6 @@ package front
 
 import (
 	"fmt"
-	"go/ast"
 	"go/token"
 	"go/types"
 	"strings"
@@ -16,7 +15,7 @@ import (
 
 // lowerer turns the SSA form of a kernel into an IR module.
 type lowerer struct {
-	b         *build
+	k         *kernel
 	m         *ir.Module
 	instances map[string]*funcInstance
 	depth     map[*ssa.Function]int
@@ -37,16 +36,16 @@ type funcInstance struct {
 	busy   bool
 }
 
-// lower makes the module of a kernel.
-func (b *build) lower(u *unit, fn *ssa.Function) *ir.Module {
-	l := b.newLowerer(u.path + "." + b.inst.kernel.name + typeArgs(fn))
-	l.kernel(fn)
+// moduleOf makes the module of a kernel.
+func moduleOf(k *kernel) *ir.Module {
+	l := newLowerer(k, k.pkg+"."+k.name+typeArgs(k.fn))
+	l.kernel(k.fn)
 	return l.m
 }
 
-func (b *build) newLowerer(name string) *lowerer {
+func newLowerer(k *kernel, name string) *lowerer {
 	return &lowerer{
-		b:         b,
+		k:         k,
 		m:         &ir.Module{Name: name},
 		instances: map[string]*funcInstance{},
 		depth:     map[*ssa.Function]int{},
@@ -73,11 +72,10 @@ func typeArgs(fn *ssa.Function) string {
 }
 
 func (l *lowerer) kernel(fn *ssa.Function) {
-	f := l.newFunc(fn, l.b.inst.kernel.name)
+	f := l.newFunc(fn, l.k.name)
 	f.out.Kernel = true
-	decl := l.b.inst.kernel.node.(*ast.FuncDecl)
 	var at []token.Pos // of the type of each parameter
-	for _, p := range decl.Type.Params.List {
+	for _, p := range l.k.decl.Type.Params.List {
 		for range max(len(p.Names), 1) {
 			at = append(at, p.Type.Pos())
 		}
@@ -187,7 +185,7 @@ func (l *lowerer) position(pos token.Pos) int {
 	if i, ok := l.pos[pos]; ok {
 		return i
 	}
-	p, i := l.b.Fset.Position(pos), 0
+	p, i := l.k.Fset.Position(pos), 0
 	if !strings.HasPrefix(p.Filename, input.DSL+"/") {
 		i = l.m.AddPos(ir.Pos{File: p.Filename, Line: p.Line, Col: p.Column})
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,129 +14,12 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// valueMarks reads the comment above a kernel that names values for kiln check
-// and kiln emit, where 1 and 8, false and true make no sense:
-//
-//	//kiln:const tile=16,32 cfg.Fast=true
-//
-// The result has the values for FillSmall and FillLarge; one value is both.
-func valueMarks(text string) (values map[string][2]int64, wrong string) {
-	values = map[string][2]int64{}
-	for _, field := range strings.Fields(text) {
-		name, list, ok := strings.Cut(field, "=")
-		small, large, two := strings.Cut(list, ",")
-		if !two {
-			large = small
-		}
-		a, err1 := ParseConst(small)
-		b, err2 := ParseConst(large)
-		if !ok || name == "" || err1 != nil || err2 != nil {
-			return nil, field
-		}
-		values[name] = [2]int64{a, b}
-	}
-	return values, ""
-}
-
-// ParseConst reads the value of a compile-time parameter: an integer as Go
-// writes it, true or false.
-func ParseConst(text string) (int64, error) {
-	switch text {
-	case "true":
-		return 1, nil
-	case "false":
-		return 0, nil
-	}
-	n, err := strconv.ParseInt(text, 0, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%q is neither an integer nor true or false", text)
-	}
-	return n, nil
-}
-
-// constants are the values of the compile-time parameters of one compilation.
-type constants struct {
-	given  map[string]int64
-	marked map[string][2]int64 // by the comment above the kernel
-	fill   Fill
-	known  []string // names of the parameters, in order
-	taken  map[string]bool
-	text   []string // name:value, in order
-}
-
-func newConstants(req Request) constants {
-	return constants{given: req.Consts, fill: req.Fill, taken: map[string]bool{}}
-}
-
-// value returns the value of the parameter called name, or numbered number.
-func (c *constants) value(name, number string, t types.Type) (n int64, ok bool) {
-	c.known = append(c.known, name)
-	isBool := gotype.Scalar(t) == ir.Bool
-	for _, key := range []string{name, number} {
-		if v, given := c.given[key]; given {
-			n, ok = v, true
-			c.taken[key] = true
-		}
-	}
-	pair, marked := c.marked[name]
-	c.taken[name] = c.taken[name] || marked
-	if !ok && c.fill != NoFill {
-		n, ok = 1, true
-		switch {
-		case marked:
-			n = pair[c.fill-FillSmall]
-		case c.fill == FillLarge && !isBool:
-			n = 8
-		case c.fill == FillSmall && isBool:
-			n = 0
-		}
-	}
-	text := strconv.FormatInt(n, 10)
-	if isBool {
-		text = strconv.FormatBool(n != 0)
-	}
-	c.text = append(c.text, name+":"+text)
-	return n, ok
-}
-
-// guessed reports whether a parameter has a value that neither the request nor the kernel names.
-func (c *constants) guessed() bool {
-	return slices.ContainsFunc(c.known, func(name string) bool { return !c.taken[name] })
-}
-
-// String is the part of a kernel's name that tells its specialisations apart.
-func (c *constants) String() string {
-	if len(c.text) == 0 {
-		return ""
-	}
-	return "{" + strings.Join(c.text, ",") + "}"
-}
-
-// unknown returns the names that are given and that no parameter has.
-func (c *constants) unknown() []string {
-	var out []string
-	for name := range c.given {
-		if !c.taken[name] {
-			out = append(out, name)
-		}
-	}
-	for name := range c.marked {
-		if !c.taken[name] {
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
 // params makes the parameters of a kernel. It runs where the entry block is
 // filled, which is where values fixed at compile time are constants.
 func (f *funcLower) params(at []token.Pos) {
-	b := f.l.b
-	k := b.inst.kernel
-	var wrong string
-	if b.consts.marked, wrong = valueMarks(k.marks.consts); wrong != "" {
-		b.Report(k.node.Pos(), diag.ConstValue, "the comment is written as //kiln:const tile=16,32 cfg.Fast=true", "values of compile-time parameters of kernel %s cannot be read: %s", k.name, wrong)
+	k := f.l.k
+	if wrong := k.consts.ReadMark(k.constMark); wrong != "" {
+		k.Report(k.decl.Pos(), diag.ConstValue, "the comment is written as //kiln:const tile=16,32 cfg.Fast=true", "values of compile-time parameters of kernel %s cannot be read: %s", k.name, wrong)
 	}
 	for i, p := range f.fn.Params {
 		if gotype.IsThread(p.Type()) {
@@ -145,22 +27,22 @@ func (f *funcLower) params(at []token.Pos) {
 			continue
 		}
 		if why := gotype.BadParam(p.Type()); why != "" {
-			b.ReportFix(at[i], diag.ParamType, gotype.ParamFix(why), "parameter of kernel %s is %s", k.name, why)
+			k.ReportFix(at[i], diag.ParamType, gotype.ParamFix(why), "parameter of kernel %s is %s", k.name, why)
 			f.env[p] = badVal
 			continue
 		}
 		f.at = at[i]
 		f.env[p] = f.kernelParam(p, i)
 	}
-	for _, name := range b.consts.unknown() {
+	for _, name := range k.consts.Unknown() {
 		note := "it has none"
-		if len(b.consts.known) > 0 {
-			note = "it has " + strings.Join(b.consts.known, ", ")
+		if known := k.consts.Names(); len(known) > 0 {
+			note = "it has " + strings.Join(known, ", ")
 		}
-		b.Report(k.node.Pos(), diag.ConstValue, note, "kernel %s has no compile-time parameter %s", k.name, name)
+		k.Report(k.decl.Pos(), diag.ConstValue, note, "kernel %s has no compile-time parameter %s", k.name, name)
 	}
 	f.unknownFuncs()
-	f.l.m.Name += b.consts.String()
+	f.l.m.Name += k.consts.String()
 }
 
 func (f *funcLower) kernelParam(p *ssa.Parameter, i int) val {
@@ -245,12 +127,12 @@ func (p paramPart) value(t types.Type) val {
 
 // constant returns the value of a compile-time parameter.
 func (p paramPart) constant(t types.Type) val {
-	f, c := p.f, &p.f.l.b.consts
-	n, ok := c.value(p.name, p.number, t)
+	f, c := p.f, p.f.l.k.consts
+	n, ok := c.Value(p.name, p.number, t)
 	s := gotype.Scalar(t)
 	switch {
 	case !ok:
-		f.report(diag.ConstValue, "compile-time parameter %s of kernel %s has no value", p.name, f.l.b.inst.kernel.name)
+		f.report(diag.ConstValue, "compile-time parameter %s of kernel %s has no value", p.name, f.l.k.name)
 	case s == ir.Bool && n != 0 && n != 1:
 		f.report(diag.ConstValue, "%d is no value for the compile-time parameter %s, a bool", n, p.name)
 	}

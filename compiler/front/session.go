@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/gokiln/kiln/compiler/front/internal/constval"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -223,7 +224,7 @@ func (b *build) reuse(q *query, req Request) (m *ir.Module) {
 func (b *build) fork(req Request) *build {
 	c := *b
 	c.Diags, c.At = nil, token.NoPos
-	c.consts = newConstants(req)
+	c.consts = constval.New(req)
 	return &c
 }
 

@@ -228,7 +228,7 @@ func (c *subsetChecker) index(key ast.Expr) (int, bool) {
 // table returns the address of a constant table.
 func (f *funcLower) table(g *ssa.Global) val {
 	v, _ := g.Object().(*types.Var)
-	t := f.l.b.tables[v]
+	t := f.l.k.tables[v]
 	if t == nil {
 		f.report(diag.Global, "package variable %s in a kernel", g.Name())
 		return badVal
@@ -239,7 +239,7 @@ func (f *funcLower) table(g *ssa.Global) val {
 		f.l.tables[t] = n
 		f.l.m.Tables = append(f.l.m.Tables, t)
 		if _, size := f.l.m.TableLayout(); size > ir.MaxTables {
-			f.l.b.ReportFix(f.at, diag.TooLarge, "pass some of them as slices", "with table %s, of %d bytes, the tables of the kernel have %d bytes, more than %d", t.Name, t.Type.Size(), size, ir.MaxTables)
+			f.l.k.ReportFix(f.at, diag.TooLarge, "pass some of them as slices", "with table %s, of %d bytes, the tables of the kernel have %d bytes, more than %d", t.Name, t.Type.Size(), size, ir.MaxTables)
 			return badVal
 		}
 	}

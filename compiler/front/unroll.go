@@ -145,6 +145,26 @@ func mark(loop ast.Stmt, at token.Pos, n int) {
 	body.List = slices.Insert(body.List, 0, ast.Stmt(call))
 }
 
+// markRead is a comment //kiln:unroll as the lowering meets it.
+type markRead struct {
+	pos    token.Pos // of the comment
+	end    token.Pos // of the loop
+	bodies int       // 0 for full unrolling
+}
+
+// markOf returns the comment that call was made of.
+func markOf(call *ssa.Call) (m markRead, ok bool) {
+	fn, ok := call.Call.Value.(*ssa.Function)
+	if !ok {
+		return m, false
+	}
+	lit, ok := fn.Syntax().(*ast.FuncLit)
+	if !ok || lit.Body.Lbrace != lit.Type.Func {
+		return m, false
+	}
+	return markRead{lit.Type.Func, lit.Body.Rbrace, len(lit.Body.List)}, true
+}
+
 // unrolls reports whether in is a call that mark has made, and notes the factor at the header of
 // the loop.
 func (f *funcLower) unrolls(in ssa.Instruction) bool {
@@ -152,24 +172,19 @@ func (f *funcLower) unrolls(in ssa.Instruction) bool {
 	if !ok {
 		return false
 	}
-	fn, ok := call.Call.Value.(*ssa.Function)
+	m, ok := markOf(call)
 	if !ok {
 		return false
 	}
-	lit, ok := fn.Syntax().(*ast.FuncLit)
-	if !ok || lit.Body.Lbrace != lit.Type.Func {
-		return false
-	}
 	header, blocks := loopAround(call.Block())
-	if header == nil || !textWithin(blocks, lit.Type.Func, lit.Body.Rbrace) {
-		f.l.b.Report(lit.Type.Func, diag.Unroll, "", onlyOnce)
+	if header == nil || !textWithin(blocks, m.pos, m.end) {
+		f.l.k.Report(m.pos, diag.Unroll, "", onlyOnce)
 		return true
 	}
-	n := len(lit.Body.List)
-	if n == 0 {
-		n = ir.UnrollFully
+	if m.bodies == 0 {
+		m.bodies = ir.UnrollFully
 	}
-	f.blocks[header.Index].Unroll = ir.Unroll{Times: n, Pos: f.l.position(lit.Type.Func)}
+	f.blocks[header.Index].Unroll = ir.Unroll{Times: m.bodies, Pos: f.l.position(m.pos)}
 	return true
 }
 
