@@ -3,23 +3,18 @@ package front
 import (
 	"go/ast"
 	"go/token"
-	"go/types"
-
-	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 )
 
 // A few lines can stand for a program of any size: what doubles in each of thirty functions,
 // types or literals is a thousand million times as large in the end. These limits are far above
 // what kernels need, and low enough that a compilation which reaches one takes seconds.
 const (
-	maxFields      = 1 << 12 // of a struct, with those of its fields
-	maxBranches    = 1 << 12 // of a function
-	maxExpanded    = 1 << 12 // of generic functions, in all
-	maxTypeArg     = 1 << 9  // types that a type argument is made of
-	maxSpecialised = 1 << 13 // copies of functions for what they are called with
-	maxCaptured    = 1 << 12 // values that a function literal holds, with those that these hold
+	maxBranches = 1 << 12 // of a function
+	maxExpanded = 1 << 12 // of generic functions, in all
+	maxTypeArg  = 1 << 9  // types that a type argument is made of
 )
 
 // budget reports declarations that are too large to be type-checked and built, before that
@@ -63,9 +58,9 @@ func (s *measurer) check(d *decl) {
 }
 
 func (s *measurer) spec(d *decl, t *ast.TypeSpec, fields int) {
-	if fields > maxFields {
+	if fields > gotype.MaxFields {
 		s.b.ReportFix(t.Name.Pos(), diag.TooLarge, "use arrays, or slices that the kernel gets, for what is repeated",
-			"type %s has more than %d fields, with those of its fields", t.Name.Name, maxFields)
+			"type %s has more than %d fields, with those of its fields", t.Name.Name, gotype.MaxFields)
 	}
 }
 
@@ -81,7 +76,7 @@ func (s *measurer) local(d *decl, body ast.Node) {
 	})
 }
 
-// fields counts the fields of a type, at most a few more than maxFields. Elements of arrays count
+// fields counts the fields of a type, at most a few more than gotype.MaxFields. Elements of arrays count
 // once.
 func (s *measurer) fields(d *decl, local map[string]int, e ast.Expr) int {
 	switch e := e.(type) {
@@ -101,7 +96,7 @@ func (s *measurer) fields(d *decl, local map[string]int, e ast.Expr) int {
 	case *ast.StructType:
 		n := 0
 		for _, f := range e.Fields.List {
-			n = min(n+max(len(f.Names), 1)*s.fields(d, local, f.Type), maxFields+1)
+			n = min(n+max(len(f.Names), 1)*s.fields(d, local, f.Type), gotype.MaxFields+1)
 		}
 		return max(n, 1)
 	case *ast.IndexExpr:
@@ -119,7 +114,7 @@ func (s *measurer) applied(d *decl, local map[string]int, x ast.Expr, args ...as
 	for _, a := range args {
 		largest = max(largest, s.fields(d, local, a))
 	}
-	return min(s.fields(d, local, x)*largest, maxFields+1)
+	return min(s.fields(d, local, x)*largest, gotype.MaxFields+1)
 }
 
 func (s *measurer) selected(d *decl, e *ast.SelectorExpr) int {
@@ -172,85 +167,4 @@ func countBranches(body ast.Node) int {
 		return true
 	})
 	return n
-}
-
-// wide reports whether a type has more fields than a value may have, also through generic
-// types whose arguments were not known before.
-func (l *lowerer) wide(t types.Type) bool {
-	w, ok := l.widths[t]
-	if !ok {
-		w = width(t, maxFields)
-		l.widths[t] = w
-	}
-	return w > maxFields
-}
-
-// width counts the fields of a type, with those of its fields, up to a little more than most.
-func width(t types.Type, most int) int {
-	switch u := t.Underlying().(type) {
-	case *types.Pointer:
-		return width(u.Elem(), most)
-	case *types.Slice:
-		return width(u.Elem(), most)
-	case *types.Array:
-		return width(u.Elem(), most)
-	case *types.Struct:
-		n := 0
-		for f := range u.Fields() {
-			if isNested(f.Type()) {
-				n += width(f.Type(), most-n)
-			} else {
-				n++
-			}
-			if n > most {
-				break
-			}
-		}
-		return n
-	}
-	return 1
-}
-
-// isNested reports whether a field is itself an array or a struct.
-func isNested(t types.Type) bool {
-	switch t.Underlying().(type) {
-	case *types.Array, *types.Struct:
-		return true
-	}
-	return false
-}
-
-// tooLarge reports that the kernel is larger than a limit, once.
-func (f *funcLower) tooLarge(fix, format string, args ...any) val {
-	if !f.l.full {
-		f.l.full = true
-		f.l.k.ReportFix(f.start(f.at), diag.TooLarge, fix, format, args...)
-	}
-	return badVal
-}
-
-// count returns how many values v holds, up to a little more than most.
-func (v val) count(most int) int {
-	n := 1
-	for _, p := range v.parts {
-		if n += p.count(most - n); n > most {
-			return n
-		}
-	}
-	if v.cell != nil {
-		n += v.cell.count(most - n)
-	}
-	return n
-}
-
-// closure lowers a function literal, or a method value, with what it captures.
-func (f *funcLower) closure(m *ssa.MakeClosure) val {
-	v := val{fn: m.Fn.(*ssa.Function)}
-	for _, b := range m.Bindings {
-		v.parts = append(v.parts, f.val(b))
-	}
-	if v.count(maxCaptured) > maxCaptured {
-		return f.tooLarge("call the functions, rather than make functions of functions again and again", "function literal holds more than %d values, with those that these hold", maxCaptured)
-	}
-	return v
 }

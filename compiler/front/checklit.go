@@ -8,6 +8,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/lower"
 )
 
 // jitPath is the package where function literals become handles.
@@ -115,7 +116,7 @@ func (b *build) attemptFunc(f Func) (list diag.List) {
 	b.buildSSA()
 	n := b.bound[""]
 	if fn := b.boundFunc(n); fn != nil && instantiated(fn) {
-		lowerFunc(b.lowered(n.name, fn))
+		lower.Func(b.lowered(n.name, fn))
 	}
 	return b.Diags
 }

@@ -17,12 +17,12 @@
 //     serves later requests for what it covers.
 //   - subset.go, kernelsig.go: what Go has and kernels have not is reported, all
 //     of it in one run.
-//   - params.go: the parameters of a kernel. Structs become a parameter for each
-//     scalar, compile-time parameters become constants.
-//   - lower.go and the files after it: go/ssa to IR. Structs, slices, small arrays
-//     and several results become scalars; functions are specialised for the
-//     memory their pointers point to and the function literals they are given.
-//     intrinsics.go has a row for each function that is an operation.
+//   - lowered.go: the kernel in the form of go/ssa, with what is known of it, goes to
+//     internal/lower, which makes IR of it.
+//
+// Beneath both halves, the checks and the lowering, are internal/gotype: what a Go type is to a
+// kernel, internal/constval: values of compile-time parameters, internal/unroll: comments
+// //kiln:unroll, and internal/report: the diagnostics of a compilation.
 //
 // Mistakes in kernels are a [diag.List]; a fault of the compiler, or of go/ssa,
 // becomes a diagnostic too.

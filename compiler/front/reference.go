@@ -1,15 +1,13 @@
 package front
 
 import (
-	"maps"
-	"slices"
-
+	"github.com/gokiln/kiln/compiler/front/internal/lower"
 	"github.com/gokiln/kiln/compiler/input"
 )
 
 // Intrinsics returns the functions that are operations rather than compiled
 // from a body, as package.Func or package.Type.Method, sorted.
-func Intrinsics() []string { return slices.Sorted(maps.Keys(intrinsics)) }
+func Intrinsics() []string { return lower.Intrinsics() }
 
 // StandIns returns the packages outside of Kiln that kernels may use, as they
 // see them: import path to Go text.

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/unroll"
 )
 
 // unit is a package as the compiler sees it: its declarations by name, each
@@ -45,7 +46,7 @@ type file struct {
 	tok     *token.File
 	imports []*importSpec
 
-	misplaced []misplaced // comments //kiln:unroll
+	misplaced []unroll.Misplaced // comments //kiln:unroll
 
 	loadOnce func() // reads imports of a library file on demand
 }
@@ -196,7 +197,7 @@ func (u *unit) addFile(name string, ord int, text []byte) {
 	}
 	f := &file{unit: u, name: name, ord: ord, pkg: tree.Name, tree: tree, tok: tok}
 	u.files = append(u.files, f)
-	f.misplaced = unrollMarks(tree, tok, text)
+	f.misplaced = unroll.Insert(tree, tok, text)
 	for _, s := range tree.Imports {
 		f.imports = append(f.imports, newImport(s))
 	}

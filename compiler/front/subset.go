@@ -37,8 +37,8 @@ func (b *build) subsetDecl(d *decl) {
 			c.walk(n.Body)
 		}
 		for _, m := range d.file.misplaced {
-			if n.Pos() <= m.pos && m.pos < n.End() {
-				b.Report(m.pos, diag.Unroll, "", "%s", m.msg)
+			if n.Pos() <= m.Pos && m.Pos < n.End() {
+				b.Report(m.Pos, diag.Unroll, "", "%s", m.Msg)
 			}
 		}
 	case *ast.GenDecl:

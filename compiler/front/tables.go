@@ -7,8 +7,6 @@ import (
 	"go/token"
 	"go/types"
 
-	"golang.org/x/tools/go/ssa"
-
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 	"github.com/gokiln/kiln/compiler/ir"
@@ -223,48 +221,6 @@ func (c *subsetChecker) index(key ast.Expr) (int, bool) {
 	}
 	i, exact := constant.Int64Val(constant.ToInt(v))
 	return int(i), exact && i >= 0
-}
-
-// table returns the address of a constant table.
-func (f *funcLower) table(g *ssa.Global) val {
-	v, _ := g.Object().(*types.Var)
-	t := f.l.k.tables[v]
-	if t == nil {
-		f.report(diag.Global, "package variable %s in a kernel", g.Name())
-		return badVal
-	}
-	n, ok := f.l.tables[t]
-	if !ok {
-		n = len(f.l.m.Tables)
-		f.l.tables[t] = n
-		f.l.m.Tables = append(f.l.m.Tables, t)
-		if _, size := f.l.m.TableLayout(); size > ir.MaxTables {
-			f.l.k.ReportFix(f.at, diag.TooLarge, "pass some of them as slices", "with table %s, of %d bytes, the tables of the kernel have %d bytes, more than %d", t.Name, t.Type.Size(), size, ir.MaxTables)
-			return badVal
-		}
-	}
-	return val{v: f.emitImm(ir.OpTable, ir.PtrTo(ir.Constant, t.Type), uint64(n))}
-}
-
-// loadIndexed returns the value at addr, which the instruction in reads. Constant memory does not
-// change: what is only indexed of an array stays there until then.
-func (f *funcLower) loadIndexed(addr val, in ssa.Value) val {
-	_, isArray := in.Type().Underlying().(*types.Array)
-	if !isArray || addr.v == nil || addr.v.Type.Space != ir.Constant {
-		return f.load(addr, in.Type())
-	}
-	for _, r := range *in.Referrers() {
-		switch r := r.(type) {
-		case *ssa.DebugRef:
-		case *ssa.Index:
-			if r.X != in {
-				return f.load(addr, in.Type())
-			}
-		default:
-			return f.load(addr, in.Type())
-		}
-	}
-	return val{mem: &addr}
 }
 
 // writes are what the code of a package does to package variables, other than to read them.

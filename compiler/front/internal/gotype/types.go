@@ -240,3 +240,6 @@ func Bits(v constant.Value, t *ir.Type) uint64 {
 func IsPrintable(t types.Type) bool {
 	return IsParam(t) || Scalar(t) != nil && !IsStorage(t)
 }
+
+// MaxFields bounds the fields of a struct, with those of its fields.
+const MaxFields = 1 << 12

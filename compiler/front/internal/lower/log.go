@@ -1,8 +1,7 @@
-package front
+package lower
 
 import (
 	"fmt"
-	"go/ast"
 	"go/constant"
 	"go/types"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front/internal/gotype"
-	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/internal/devlog"
 )
@@ -24,40 +22,9 @@ import (
 // one, by its key in the table of intrinsics.
 var logText = map[string]int{"dsl.Assert": 2, "dsl.Printf": 1}
 
-// logFunc returns the key of the function that is called if it takes a text.
-func (c *subsetChecker) logFunc(fun ast.Expr) string {
-	sel, ok := fun.(*ast.SelectorExpr)
-	if !ok {
-		return ""
-	}
-	fn, ok := c.b.info.Uses[sel.Sel].(*types.Func)
-	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != input.DSL {
-		return ""
-	}
-	if key := "dsl." + fn.Name(); logText[key] > 0 {
-		return key
-	}
-	return ""
-}
-
-// logCall checks a call with a text.
-func (c *subsetChecker) logCall(n *ast.CallExpr, key string) {
-	at := logText[key]
-	for i, a := range n.Args {
-		tv := c.b.info.Types[a]
-		switch {
-		case i == at && tv.Value == nil && tv.Type != nil:
-			c.report(a, diag.LogCall, "text of %s is not a constant", key)
-		case i == at:
-		case i > at && n.Ellipsis.IsValid():
-			c.report(a, diag.LogCall, "arguments of %s are a slice", key)
-		case i > at && tv.Type != nil && !gotype.IsPrintable(tv.Type):
-			c.report(a, diag.LogCall, "%s prints numbers and bools, not %s", key, gotype.Name(tv.Type))
-		default:
-			c.walk(a)
-		}
-	}
-}
+// TextArg returns the index of the text among the arguments of a function that takes one, 0 for
+// others.
+func TextArg(key string) int { return logText[key] }
 
 // skipLogArgs marks the instructions that make the slices of arguments of calls
 // with texts, and notes what they put into them.
@@ -116,7 +83,7 @@ func (f *funcLower) logKey(in *ssa.Call) string {
 	if fn == nil || fn.Pkg == nil && fn.Object() == nil {
 		return ""
 	}
-	if key := f.l.callee(fn).key; logText[key] > 0 {
+	if key := f.l.callee(fn).Key; logText[key] > 0 {
 		return key
 	}
 	return ""

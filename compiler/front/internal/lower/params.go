@@ -1,4 +1,4 @@
-package front
+package lower
 
 import (
 	"fmt"
@@ -18,8 +18,8 @@ import (
 // filled, which is where values fixed at compile time are constants.
 func (f *funcLower) params(at []token.Pos) {
 	k := f.l.k
-	if wrong := k.consts.ReadMark(k.constMark); wrong != "" {
-		k.Report(k.decl.Pos(), diag.ConstValue, "the comment is written as //kiln:const tile=16,32 cfg.Fast=true", "values of compile-time parameters of kernel %s cannot be read: %s", k.name, wrong)
+	if wrong := k.Consts.ReadMark(k.ConstMark); wrong != "" {
+		k.Report(k.Decl.Pos(), diag.ConstValue, "the comment is written as //kiln:const tile=16,32 cfg.Fast=true", "values of compile-time parameters of kernel %s cannot be read: %s", k.Name, wrong)
 	}
 	for i, p := range f.fn.Params {
 		if gotype.IsThread(p.Type()) {
@@ -27,22 +27,22 @@ func (f *funcLower) params(at []token.Pos) {
 			continue
 		}
 		if why := gotype.BadParam(p.Type()); why != "" {
-			k.ReportFix(at[i], diag.ParamType, gotype.ParamFix(why), "parameter of kernel %s is %s", k.name, why)
+			k.ReportFix(at[i], diag.ParamType, gotype.ParamFix(why), "parameter of kernel %s is %s", k.Name, why)
 			f.env[p] = badVal
 			continue
 		}
 		f.at = at[i]
 		f.env[p] = f.kernelParam(p, i)
 	}
-	for _, name := range k.consts.Unknown() {
+	for _, name := range k.Consts.Unknown() {
 		note := "it has none"
-		if known := k.consts.Names(); len(known) > 0 {
+		if known := k.Consts.Names(); len(known) > 0 {
 			note = "it has " + strings.Join(known, ", ")
 		}
-		k.Report(k.decl.Pos(), diag.ConstValue, note, "kernel %s has no compile-time parameter %s", k.name, name)
+		k.Report(k.Decl.Pos(), diag.ConstValue, note, "kernel %s has no compile-time parameter %s", k.Name, name)
 	}
 	f.unknownFuncs()
-	f.l.m.Name += k.consts.String()
+	f.l.m.Name += k.Consts.String()
 }
 
 func (f *funcLower) kernelParam(p *ssa.Parameter, i int) val {
@@ -127,12 +127,12 @@ func (p paramPart) value(t types.Type) val {
 
 // constant returns the value of a compile-time parameter.
 func (p paramPart) constant(t types.Type) val {
-	f, c := p.f, p.f.l.k.consts
+	f, c := p.f, p.f.l.k.Consts
 	n, ok := c.Value(p.name, p.number, t)
 	s := gotype.Scalar(t)
 	switch {
 	case !ok:
-		f.report(diag.ConstValue, "compile-time parameter %s of kernel %s has no value", p.name, f.l.k.name)
+		f.report(diag.ConstValue, "compile-time parameter %s of kernel %s has no value", p.name, f.l.k.Name)
 	case s == ir.Bool && n != 0 && n != 1:
 		f.report(diag.ConstValue, "%d is no value for the compile-time parameter %s, a bool", n, p.name)
 	}

@@ -1,4 +1,4 @@
-package front
+package lower
 
 import (
 	"go/ast"
@@ -32,7 +32,7 @@ func (f *funcLower) tested(fn ast.Node, def token.Pos) (out []token.Pos) {
 	cond = func(x ast.Expr) {
 		switch x := ast.Unparen(x).(type) {
 		case *ast.Ident:
-			if use := f.l.k.info.Uses[x]; use != nil && use.Pos() == def {
+			if use := f.l.k.Info.Uses[x]; use != nil && use.Pos() == def {
 				out = append(out, x.Pos())
 			}
 		case *ast.UnaryExpr:

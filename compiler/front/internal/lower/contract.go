@@ -1,4 +1,4 @@
-package front
+package lower
 
 import (
 	"go/ast"
@@ -14,15 +14,15 @@ import (
 // kernel is marked //kiln:fastmath, and the function is not ours, whose functions
 // are written for the rounding they spell out.
 func (f *funcLower) contraction() {
-	if !f.l.k.fastmath {
+	if !f.l.k.FastMath {
 		return
 	}
 	p := pkgOf(f.fn)
 	if p == nil {
 		return
 	}
-	if f.contract = f.l.k.ofUser(p.Path()); f.contract {
-		r := rounding{info: f.l.k.info, products: map[token.Pos]bool{}, vars: map[types.Object]bool{}}
+	if f.contract = f.l.k.OfUser(p.Path()); f.contract {
+		r := rounding{info: f.l.k.Info, products: map[token.Pos]bool{}, vars: map[types.Object]bool{}}
 		r.find(f.fn.Syntax())
 		f.rounded = r.products
 	}

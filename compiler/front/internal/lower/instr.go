@@ -1,4 +1,4 @@
-package front
+package lower
 
 import (
 	"go/ast"
@@ -24,7 +24,7 @@ func (f *funcLower) instr(in ssa.Instruction) {
 		f.storeInstr(in)
 	case ssa.Value:
 		if f.l.wide(in.Type()) {
-			f.env[in] = f.tooLarge("use arrays, or slices that the kernel gets, for what is repeated", "type %s has more than %d fields, with those of its fields", gotype.Name(in.Type()), maxFields)
+			f.env[in] = f.tooLarge("use arrays, or slices that the kernel gets, for what is repeated", "type %s has more than %d fields, with those of its fields", gotype.Name(in.Type()), gotype.MaxFields)
 			return
 		}
 		f.env[in] = f.value(in)
@@ -439,7 +439,7 @@ func (f *funcLower) reslice(in *ssa.Slice, p, n *ir.Value, checks sliceChecks) v
 // that is where go/ssa puts a call, and not where people look for it.
 func (f *funcLower) start(pos token.Pos) token.Pos {
 	at := pos
-	for _, t := range f.l.k.trees {
+	for _, t := range f.l.k.Trees {
 		for _, d := range t.Decls {
 			if d.Pos() > pos || pos >= d.End() {
 				continue

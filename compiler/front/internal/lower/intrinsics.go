@@ -1,9 +1,11 @@
-package front
+package lower
 
 import (
 	"go/token"
 	"go/types"
+	"maps"
 	"math"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -293,7 +295,7 @@ func convertAny(c *callSite) val {
 
 // convertBy calls a function of package dsl of one argument.
 func (c *callSite) convertBy(name string, x *ir.Value) *ir.Value {
-	fn := c.f.l.k.dsl.Func(name)
+	fn := c.f.l.k.DSL.Func(name)
 	return c.f.callBody(c.in, fn, []val{{v: x}}, nil).v
 }
 
@@ -416,3 +418,6 @@ func (c *callSite) shared(t *ir.Type) uint64 {
 	}
 	return uint64(n)
 }
+
+// Intrinsics returns the keys of the table of intrinsics, sorted.
+func Intrinsics() []string { return slices.Sorted(maps.Keys(intrinsics)) }

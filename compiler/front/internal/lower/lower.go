@@ -1,4 +1,4 @@
-package front
+package lower
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 
 // lowerer turns the SSA form of a kernel into an IR module.
 type lowerer struct {
-	k         *kernel
+	k         *Kernel
 	m         *ir.Module
 	instances map[string]*funcInstance
 	depth     map[*ssa.Function]int
@@ -36,14 +36,14 @@ type funcInstance struct {
 	busy   bool
 }
 
-// moduleOf makes the module of a kernel.
-func moduleOf(k *kernel) *ir.Module {
-	l := newLowerer(k, k.pkg+"."+k.name+typeArgs(k.fn))
-	l.kernel(k.fn)
+// Module makes the module of a kernel. Mistakes go to the kernel's sink.
+func Module(k *Kernel) *ir.Module {
+	l := newLowerer(k, k.Package+"."+k.Name+typeArgs(k.Func))
+	l.kernel(k.Func)
 	return l.m
 }
 
-func newLowerer(k *kernel, name string) *lowerer {
+func newLowerer(k *Kernel, name string) *lowerer {
 	return &lowerer{
 		k:         k,
 		m:         &ir.Module{Name: name},
@@ -72,10 +72,10 @@ func typeArgs(fn *ssa.Function) string {
 }
 
 func (l *lowerer) kernel(fn *ssa.Function) {
-	f := l.newFunc(fn, l.k.name)
+	f := l.newFunc(fn, l.k.Name)
 	f.out.Kernel = true
 	var at []token.Pos // of the type of each parameter
-	for _, p := range l.k.decl.Type.Params.List {
+	for _, p := range l.k.Decl.Type.Params.List {
 		for range max(len(p.Names), 1) {
 			at = append(at, p.Type.Pos())
 		}
@@ -191,4 +191,31 @@ func (l *lowerer) position(pos token.Pos) int {
 	}
 	l.pos[pos] = i
 	return i
+}
+
+// Func lowers a function by itself. Which memory pointers point to is not
+// known without a kernel, so that a function with pointers is not lowered.
+func Func(k *Kernel) {
+	low, fn := newLowerer(k, k.Name), k.Func
+	shapes := low.m.NewFunc("arguments")
+	args := make([]val, len(fn.Params))
+	for i, p := range fn.Params {
+		if gotype.IsThread(p.Type()) {
+			continue
+		}
+		switch u := p.Type().Underlying().(type) {
+		case *types.Slice:
+			elem := gotype.Memory(u.Elem())
+			if elem == nil {
+				return
+			}
+			args[i].parts = []val{{v: shapes.NewParam(ir.PtrTo(ir.Global, elem))}, {v: shapes.NewParam(ir.I64)}}
+		default:
+			if gotype.HasPointers(p.Type()) || gotype.Leaves(p.Type()) > gotype.MaxLeaves {
+				return
+			}
+			args[i] = typed(p.Type(), shapes.NewParam)
+		}
+	}
+	low.instance(fn, args, nil)
 }

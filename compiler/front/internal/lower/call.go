@@ -1,4 +1,4 @@
-package front
+package lower
 
 import (
 	"go/types"
@@ -15,7 +15,7 @@ import (
 // callee is what is known of a declared function: its key in the table of
 // intrinsics and its marks.
 type callee struct {
-	library
+	Library
 	row *intrinsic
 }
 
@@ -46,8 +46,8 @@ func (l *lowerer) callee(fn *ssa.Function) *callee {
 			typ = n.Obj().Name()
 		}
 	}
-	if c.library = l.k.library(obj.Pkg().Path(), typ, obj.Name()); c.intrinsic {
-		c.row = intrinsics[c.key]
+	if c.Library = l.k.Library(obj.Pkg().Path(), typ, obj.Name()); c.Intrinsic {
+		c.row = intrinsics[c.Key]
 	}
 	return c
 }
@@ -134,9 +134,9 @@ func (f *funcLower) callFunc(in *ssa.Call, fn *ssa.Function, args, captured []va
 			return c.row.lower(site)
 		}
 	}
-	if c.dispatch {
+	if c.Dispatch {
 		if fn = f.dispatch(fn); fn == nil {
-			f.report(diag.Import, "%s has no implementation for these types", c.key)
+			f.report(diag.Import, "%s has no implementation for these types", c.Key)
 			return badVal
 		}
 	}
@@ -156,7 +156,7 @@ func (f *funcLower) dispatch(fn *ssa.Function) *ssa.Function {
 	if w == "" {
 		return nil
 	}
-	return f.l.k.dsl.Func(gotype.DispatchName(fn.Origin().Name(), w))
+	return f.l.k.DSL.Func(gotype.DispatchName(fn.Origin().Name(), w))
 }
 
 func (f *funcLower) callBody(in *ssa.Call, fn *ssa.Function, args, captured []val) val {

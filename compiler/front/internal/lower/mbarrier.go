@@ -1,4 +1,4 @@
-package front
+package lower
 
 import (
 	"github.com/gokiln/kiln/compiler/diag"

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/gokiln/kiln/compiler/front/internal/lower"
 	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/ir"
 )
@@ -13,28 +14,28 @@ import (
 func (b *build) lower(u *unit, fn *ssa.Function) *ir.Module {
 	d := b.inst.kernel
 	k := b.lowered(d.name, fn)
-	k.pkg, k.decl, k.fastmath, k.constMark = u.path, d.node.(*ast.FuncDecl), d.marks.fastmath, d.marks.consts
-	k.funcs = map[string]*bound{}
+	k.Package, k.Decl, k.FastMath, k.ConstMark = u.path, d.node.(*ast.FuncDecl), d.marks.fastmath, d.marks.consts
+	k.Funcs = map[string]*lower.Bound{}
 	for key, n := range b.bound {
-		k.funcs[key] = &bound{fn: b.boundFunc(n), pos: n.pos, name: n.name, what: n.what()}
+		k.Funcs[key] = &lower.Bound{Func: b.boundFunc(n), Pos: n.pos, Name: n.name, What: n.what()}
 	}
-	return moduleOf(k)
+	return lower.Module(k)
 }
 
 // lowered returns what is lowered: a function, with the code that it reaches.
-func (b *build) lowered(name string, fn *ssa.Function) *kernel {
-	p := program{info: b.info, tables: b.tables, library: b.library, ofUser: b.ofUser}
+func (b *build) lowered(name string, fn *ssa.Function) *lower.Kernel {
+	p := lower.Program{Info: b.info, Tables: b.tables, Library: b.library, OfUser: b.ofUser}
 	for _, u := range b.order {
-		p.trees = append(p.trees, b.part(u).trees...)
+		p.Trees = append(p.Trees, b.part(u).trees...)
 		if u.path == input.DSL {
-			p.dsl = b.part(u).ssa
+			p.DSL = b.part(u).ssa
 		}
 	}
-	return &kernel{Sink: &b.Sink, program: p, name: name, fn: fn, consts: &b.consts}
+	return &lower.Kernel{Sink: &b.Sink, Program: p, Name: name, Func: fn, Consts: &b.consts}
 }
 
 // library returns what is known of a function of a package that the compiler provides.
-func (b *build) library(path, recv, name string) (l library) {
+func (b *build) library(path, recv, name string) (l lower.Library) {
 	u := b.units[path]
 	if u == nil || !u.lib {
 		return l
@@ -43,9 +44,9 @@ func (b *build) library(path, recv, name string) (l library) {
 	if recv != "" {
 		d, key = u.methods[recv][name], recv+"."+name
 	}
-	l.key = u.name + "." + key
+	l.Key = u.name + "." + key
 	if d != nil {
-		l.intrinsic, l.dispatch = d.marks.intrinsic, d.marks.dispatch
+		l.Intrinsic, l.Dispatch = d.marks.intrinsic, d.marks.dispatch
 	}
 	return l
 }

@@ -1,4 +1,4 @@
-package front
+package lower
 
 import (
 	"go/token"
@@ -308,7 +308,7 @@ func (f *funcLower) spaceOf(x ssa.Value, path []int, seen map[ssa.Value]bool) (i
 		return f.spaceLoaded(x.X, path, seen)
 	case *ssa.Call:
 		if c := f.l.callee(x.Call.StaticCallee()); c != nil {
-			space, ok := madeIn[c.key]
+			space, ok := madeIn[c.Key]
 			return space, ok
 		}
 	}

@@ -1,4 +1,4 @@
-package front
+package lower
 
 import (
 	"go/token"
