@@ -17,26 +17,6 @@ import (
 	"github.com/gokiln/kiln/compiler/input"
 )
 
-// binding is a Func in a compilation.
-type binding struct {
-	Func
-	unit *unit
-	pos  token.Pos   // where to report what is wrong with it
-	tok  *token.File // of the declarations made for it, nil if there are none
-
-	name   string // for people, as in k.Square or k.Outer.func1
-	global string // of the SSA function or, if generic, of the variable that holds it
-	lit    bool   // the function is the literal inside of that
-	inst   bool   // global is a variable
-}
-
-func (b *binding) what() string {
-	if b.lit {
-		return "function literal"
-	}
-	return "function " + b.name
-}
-
 // bind reaches the functions of a request. Each literal is moved into a function
 // of its own, for the declaration that it stands in is host code. What bind
 // cannot reach has no meaning to check: it reports false.

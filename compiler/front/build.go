@@ -5,7 +5,9 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"runtime/debug"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -132,4 +134,74 @@ func (p *part) takeFresh() []*decl {
 	})
 	p.decls = append(p.decls, out...)
 	return out
+}
+
+// binding is a Func in a compilation.
+type binding struct {
+	Func
+	unit *unit
+	pos  token.Pos   // where to report what is wrong with it
+	tok  *token.File // of the declarations made for it, nil if there are none
+
+	name   string // for people, as in k.Square or k.Outer.func1
+	global string // of the SSA function or, if generic, of the variable that holds it
+	lit    bool   // the function is the literal inside of that
+	inst   bool   // global is a variable
+}
+
+func (b *binding) what() string {
+	if b.lit {
+		return "function literal"
+	}
+	return "function " + b.name
+}
+
+// recoverInternal turns a panic of this package or of go/ssa into a
+// diagnostic at the position that was being compiled.
+func (b *build) recoverInternal(what string, err *error) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	at := diag.Position{File: what}
+	if b.At != token.NoPos {
+		at = b.Position(b.At)
+	}
+	d := diag.New(at, diag.Internal, fmt.Sprintf("internal compiler error in %s: %v", what, cause), origin(string(debug.Stack())))
+	*err = append(b.Diags, d).Err()
+}
+
+// origin returns the frames of a stack trace below the panic.
+func origin(stack string) string {
+	lines := strings.Split(stack, "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(l, "panic(") && i+2 < len(lines) {
+			lines = lines[i+2:]
+			break
+		}
+	}
+	return strings.Join(lines[:min(len(lines), 12)], "\n")
+}
+
+// instance is the synthetic declaration for one request.
+type instance struct {
+	kernel  *decl // nil if the declaration is for a function that a kernel is given
+	tok     *token.File
+	imports []*importSpec // that the request names by their paths
+}
+
+// synthetic reports whether pos lies in the synthetic declaration.
+func (b *build) synthetic(pos token.Pos) bool {
+	if b.inst == nil || b.inst.tok == nil {
+		return false
+	}
+	f := b.inst.tok
+	return int(pos) >= f.Base() && int(pos) <= f.Base()+f.Size()
+}
+
+// tableUse is a use of a table in a kernel.
+type tableUse struct {
+	pos  token.Pos
+	name string
+	decl *decl
 }

@@ -3,9 +3,7 @@ package front
 import (
 	"fmt"
 	"go/ast"
-	"go/token"
 	"go/types"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -308,31 +306,4 @@ func (b *build) compileSafely(u *unit, k *decl, req Request) (m *ir.Module, err 
 // without types.
 func (b *build) awaitsTypes(d diag.Diagnostic) bool {
 	return d.Pos == b.Position(b.inst.kernel.node.Pos())
-}
-
-// recoverInternal turns a panic of this package or of go/ssa into a
-// diagnostic at the position that was being compiled.
-func (b *build) recoverInternal(what string, err *error) {
-	cause := recover()
-	if cause == nil {
-		return
-	}
-	at := diag.Position{File: what}
-	if b.At != token.NoPos {
-		at = b.Position(b.At)
-	}
-	d := diag.New(at, diag.Internal, fmt.Sprintf("internal compiler error in %s: %v", what, cause), origin(string(debug.Stack())))
-	*err = append(b.Diags, d).Err()
-}
-
-// origin returns the frames of a stack trace below the panic.
-func origin(stack string) string {
-	lines := strings.Split(stack, "\n")
-	for i, l := range lines {
-		if strings.HasPrefix(l, "panic(") && i+2 < len(lines) {
-			lines = lines[i+2:]
-			break
-		}
-	}
-	return strings.Join(lines[:min(len(lines), 12)], "\n")
 }

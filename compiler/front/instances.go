@@ -16,9 +16,6 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// instancesMark begins the comment lines that [Instances] reads.
-const instancesMark = "//kiln:instances "
-
 // Instances returns the requests for what is to be compiled ahead of the kernels of p, in
 // order of the source and each once. Comment lines above a kernel say it:
 //

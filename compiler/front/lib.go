@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
-	"go/token"
 	"io/fs"
 	"path"
 	"strings"
@@ -203,21 +202,6 @@ func (s *splitter) declare(text string, line int) {
 	s.add([]string{name}, recv, text, line, seen)
 }
 
-// lazyText is the text of a declaration that is parsed when needed. The names
-// of a group share one.
-type lazyText struct {
-	once      sync.Once
-	file, pkg string
-	text      string
-	line      int
-	tree      *ast.File
-	tok       *token.File
-}
-
-func (t *lazyText) parse() {
-	t.tree, t.tok = parseDecl(t.file, t.pkg, t.text, t.line)
-}
-
 // add records a text under its names.
 func (s *splitter) add(names []string, recv, text string, line int, marks marks) {
 	lazy := &lazyText{file: s.f.name, pkg: s.u.name, text: text, line: line}
@@ -225,40 +209,6 @@ func (s *splitter) add(names []string, recv, text string, line int, marks marks)
 		s.ord++
 		s.u.add(&decl{file: s.f, ord: s.ord, name: name, recv: recv, marks: marks, lazy: lazy})
 	}
-}
-
-// parseLazy parses the text of d; it runs once.
-func (d *decl) parseLazy() {
-	d.lazy.once.Do(d.lazy.parse)
-	d.tok = d.lazy.tok
-	d.extract(d.lazy.tree)
-}
-
-// extract takes the part of the parsed text that declares d.
-func (d *decl) extract(tree *ast.File) {
-	scratch := &unit{decls: map[string]*decl{}, methods: map[string]map[string]*decl{}}
-	for _, n := range tree.Decls {
-		scratch.addDecl(d.file, tree, n)
-	}
-	from := scratch.decls[d.name]
-	if d.recv != "" {
-		from = scratch.methods[d.recv][d.name]
-	}
-	if from == nil {
-		panic(fmt.Sprintf("%s: declaration of %s is not where the splitter saw it", d.file.name, d.name))
-	}
-	d.node, d.refs, d.isVar = from.node, from.refs, from.isVar
-}
-
-// parseDecl parses one declaration with the positions it has in its file.
-func parseDecl(name, pkg, text string, line int) (*ast.File, *token.File) {
-	head := "package " + pkg + ";"
-	tree, tok, err := parseFile(name, []byte(head+text), 0)
-	if err != nil {
-		panic(fmt.Sprintf("%s:%d: %v", name, line, err))
-	}
-	tok.AddLineColumnInfo(len(head), name, line, 1)
-	return tree, tok
 }
 
 // signature cuts the body off a function.

@@ -50,11 +50,17 @@ type sessions struct {
 // maxSmall is how many sessions of single requests a package keeps.
 const maxSmall = 8
 
-// keep notes that u has sessions, and how large they are.
-func (u *unit) keep() {
-	u.sessions.Lock()
-	n := u.sessions.bytes()
-	u.sessions.Unlock()
+// sessionsOf returns the sessions of a kernel package.
+func sessionsOf(u *unit) *sessions {
+	return u.attach(func() any { return new(sessions) }).(*sessions)
+}
+
+// keepSessions notes that u has sessions, and how large they are.
+func keepSessions(u *unit) {
+	ws := sessionsOf(u)
+	ws.Lock()
+	n := ws.bytes()
+	ws.Unlock()
 	shared.put(u, u, n)
 }
 
@@ -192,11 +198,11 @@ func (b *build) reuse(q *query, req Request) (m *ir.Module) {
 	if q == nil {
 		return nil
 	}
-	ws := &q.u.sessions
+	ws := sessionsOf(q.u)
 	w, grow := ws.find(q, b.loader)
 	if len(grow) > 0 {
 		w = b.enlarge(q.u, grow)
-		q.u.keep()
+		keepSessions(q.u)
 	}
 	if w == nil {
 		return nil
@@ -230,7 +236,7 @@ func (b *build) fork(req Request) *build {
 
 // enlarge makes a session for all requests so far.
 func (b *build) enlarge(u *unit, roots []*decl) *session {
-	ws := &u.sessions
+	ws := sessionsOf(u)
 	ws.Lock()
 	n, floats := ws.misses, ws.floats
 	if ws.large != nil {
@@ -288,7 +294,7 @@ func (b *build) share(q *query, fn *ssa.Function) {
 		return
 	}
 	w := &session{b: b, requests: 1, fns: map[string]*ssa.Function{q.key: fn}}
-	ws := &q.u.sessions
+	ws := sessionsOf(q.u)
 	ws.Lock()
 	if ws.large == nil {
 		ws.large = w
@@ -300,7 +306,7 @@ func (b *build) share(q *query, fn *ssa.Function) {
 		ws.small = append(ws.small, w)
 	}
 	ws.Unlock()
-	q.u.keep()
+	keepSessions(q.u)
 }
 
 // function returns the kernel in SSA form, nil if its types are not right.
@@ -342,4 +348,32 @@ func (w *session) instantiate(q *query) *ssa.Function {
 	pkg := w.b.prog.CreatePackage(types.NewPackage(q.u.path+"/"+name.Name, q.u.name), []*ast.File{tree}, info, false)
 	pkg.Build()
 	return storedFunc(pkg, name.Name)
+}
+
+// maxShared bounds what is kept of packages that are checked and built, in bytes.
+const maxShared = 64 << 20
+
+var shared = kept[*unit, *unit]{most: maxShared, drop: func(u *unit) { sessionsOf(u).clear() }}
+
+// Trim gives back the memory that is kept to compile further kernels faster.
+func Trim() {
+	parsed.clear()
+	shared.clear()
+}
+
+// What a compilation takes in memory, as measured.
+const (
+	worldBytes = 16 << 10 // itself, and
+	typeBytes  = 450      // each expression that has a type
+)
+
+// bytes estimates the memory of a package's compilations, with the lock held.
+func (ws *sessions) bytes() int {
+	n := 0
+	for _, w := range append(ws.small[:len(ws.small):len(ws.small)], ws.large) {
+		if w != nil {
+			n += worldBytes + typeBytes*len(w.b.info.Types)
+		}
+	}
+	return n
 }

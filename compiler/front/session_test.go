@@ -58,7 +58,7 @@ func TestReuse(t *testing.T) {
 	}
 	p, err := load("example.com/functors")
 	require.NoError(t, err)
-	ws := &parsePackage(p).sessions
+	ws := sessionsOf(parsePackage(p))
 	require.False(t, ws.fixed)
 	require.GreaterOrEqual(t, len(ws.large.fns), 2, "the large session serves requests")
 	require.LessOrEqual(t, len(ws.small)+ws.large.requests, 18, "no types are compiled on their own twice")
@@ -82,7 +82,7 @@ func TestReuseCases(t *testing.T) {
 			}
 		}
 	}
-	require.False(t, parsePackage(p).sessions.fixed)
+	require.False(t, sessionsOf(parsePackage(p)).fixed)
 }
 
 // A session is not used when a package that it was made of has another text.
@@ -132,7 +132,7 @@ func TestFewWorlds(t *testing.T) {
 	build(0)
 	_, err := Build(Request{Pkg: "example.com/functors", Func: "Bad"}, load)
 	require.ErrorContains(t, err, "undefined: few")
-	ws := &parsePackage(must(load("example.com/functors"))).sessions
+	ws := sessionsOf(parsePackage(must(load("example.com/functors"))))
 	require.True(t, ws.fixed)
 	for i := range maxSmall + 2 {
 		build(i + 1)

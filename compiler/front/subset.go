@@ -55,17 +55,6 @@ func (b *build) subsetDecl(d *decl) {
 	}
 }
 
-type subsetChecker struct {
-	b      *build
-	called map[ast.Expr]bool // selectors that are called
-
-	operand map[ast.Expr]bool // operands of operations; see halfConstant
-}
-
-func (c *subsetChecker) report(n ast.Node, code diag.Code, format string, args ...any) {
-	c.b.Report(n.Pos(), code, "", format, args...)
-}
-
 // signature checks a helper function; its type parameters are constraints,
 // where interfaces are welcome.
 func (c *subsetChecker) signature(n *ast.FuncDecl) {

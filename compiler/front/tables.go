@@ -1,7 +1,6 @@
 package front
 
 import (
-	"fmt"
 	"go/ast"
 	"go/constant"
 	"go/token"
@@ -33,13 +32,6 @@ func (b *build) usesTable(pos token.Pos, name string, t *decl) bool {
 		return false
 	}
 	return true
-}
-
-// tableUse is a use of a table in a kernel.
-type tableUse struct {
-	pos  token.Pos
-	name string
-	decl *decl
 }
 
 // initialiser returns the composite literal that a package variable begins with, nil for none. If
@@ -221,108 +213,4 @@ func (c *subsetChecker) index(key ast.Expr) (int, bool) {
 	}
 	i, exact := constant.Int64Val(constant.ToInt(v))
 	return int(i), exact && i >= 0
-}
-
-// writes are what the code of a package does to package variables, other than to read them.
-type writes struct {
-	own    map[string]write   // by name
-	others map[string][]write // of other packages, by name
-}
-
-// write is a position where code assigns a package variable, or takes its address.
-type write struct {
-	pos  token.Pos
-	file *file
-	pkg  string // what the file calls the other package
-	what string
-}
-
-// written finds the writes of all code of the package, that of the host too.
-func (u *unit) written() *writes {
-	u.writesOnce.Do(func() {
-		u.writes = &writes{own: map[string]write{}, others: map[string][]write{}}
-		for _, f := range u.files {
-			s := writeScan{u: u, f: f}
-			ast.Inspect(f.tree, s.visit)
-		}
-	})
-	return u.writes
-}
-
-type writeScan struct {
-	u *unit
-	f *file
-}
-
-func (s *writeScan) visit(n ast.Node) bool {
-	const assigned, addressed = "is assigned", "has its address taken"
-	switch n := n.(type) {
-	case *ast.AssignStmt:
-		if n.Tok != token.DEFINE {
-			for _, x := range n.Lhs {
-				s.note(x, assigned)
-			}
-		}
-	case *ast.IncDecStmt:
-		s.note(n.X, assigned)
-	case *ast.RangeStmt:
-		if n.Tok == token.ASSIGN {
-			s.note(n.Key, assigned)
-			s.note(n.Value, assigned)
-		}
-	case *ast.UnaryExpr:
-		if n.Op == token.AND {
-			s.note(n.X, addressed)
-		}
-	case *ast.SliceExpr:
-		s.note(n.X, "is sliced")
-	case *ast.SelectorExpr:
-		if s.byPointer(n.Sel.Name) {
-			s.note(n.X, fmt.Sprintf("has its address taken by the call of method %s", n.Sel.Name))
-		}
-	}
-	return true
-}
-
-// byPointer reports whether a type of the package has a method of this name that takes a pointer.
-func (s *writeScan) byPointer(method string) bool {
-	for _, methods := range s.u.methods {
-		if m := methods[method]; m != nil {
-			if _, ok := m.node.(*ast.FuncDecl).Recv.List[0].Type.(*ast.StarExpr); ok {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// note records what is done to the package variable that x is, or is a part of.
-func (s *writeScan) note(x ast.Expr, what string) {
-	w := write{file: s.f, what: what}
-	for {
-		switch e := x.(type) {
-		case *ast.ParenExpr:
-			x = e.X
-		case *ast.IndexExpr:
-			x = e.X
-		case *ast.SelectorExpr:
-			if id, ok := e.X.(*ast.Ident); ok && id.Obj == nil && s.u.decls[id.Name] == nil {
-				w.pos, w.pkg = e.Pos(), id.Name
-				s.u.writes.others[e.Sel.Name] = append(s.u.writes.others[e.Sel.Name], w)
-				return
-			}
-			x = e.X
-		case *ast.Ident:
-			if e.Obj != nil && s.f.tree.Scope.Objects[e.Name] != e.Obj {
-				return // a local variable
-			}
-			if _, known := s.u.writes.own[e.Name]; !known {
-				w.pos = e.Pos()
-				s.u.writes.own[e.Name] = w
-			}
-			return
-		default:
-			return
-		}
-	}
 }
