@@ -59,6 +59,40 @@ type part struct {
 	ssa      *ssa.Package
 }
 
+// instance is the synthetic declaration for one request.
+type instance struct {
+	kernel  *decl // nil if the declaration is for a function that a kernel is given
+	tok     *token.File
+	imports []*importSpec // that the request names by their paths
+}
+
+// binding is a Func in a compilation.
+type binding struct {
+	Func
+	unit *unit
+	pos  token.Pos   // where to report what is wrong with it
+	tok  *token.File // of the declarations made for it, nil if there are none
+
+	name   string // for people, as in k.Square or k.Outer.func1
+	global string // of the SSA function or, if generic, of the variable that holds it
+	lit    bool   // the function is the literal inside of that
+	inst   bool   // global is a variable
+}
+
+func (b *binding) what() string {
+	if b.lit {
+		return "function literal"
+	}
+	return "function " + b.name
+}
+
+// tableUse is a use of a table in a kernel.
+type tableUse struct {
+	pos  token.Pos
+	name string
+	decl *decl
+}
+
 func newBuild(load Loader) *build {
 	return &build{
 		Sink:     report.NewSink(),
@@ -136,26 +170,6 @@ func (p *part) takeFresh() []*decl {
 	return out
 }
 
-// binding is a Func in a compilation.
-type binding struct {
-	Func
-	unit *unit
-	pos  token.Pos   // where to report what is wrong with it
-	tok  *token.File // of the declarations made for it, nil if there are none
-
-	name   string // for people, as in k.Square or k.Outer.func1
-	global string // of the SSA function or, if generic, of the variable that holds it
-	lit    bool   // the function is the literal inside of that
-	inst   bool   // global is a variable
-}
-
-func (b *binding) what() string {
-	if b.lit {
-		return "function literal"
-	}
-	return "function " + b.name
-}
-
 // recoverInternal turns a panic of this package or of go/ssa into a
 // diagnostic at the position that was being compiled.
 func (b *build) recoverInternal(what string, err *error) {
@@ -183,13 +197,6 @@ func origin(stack string) string {
 	return strings.Join(lines[:min(len(lines), 12)], "\n")
 }
 
-// instance is the synthetic declaration for one request.
-type instance struct {
-	kernel  *decl // nil if the declaration is for a function that a kernel is given
-	tok     *token.File
-	imports []*importSpec // that the request names by their paths
-}
-
 // synthetic reports whether pos lies in the synthetic declaration.
 func (b *build) synthetic(pos token.Pos) bool {
 	if b.inst == nil || b.inst.tok == nil {
@@ -197,11 +204,4 @@ func (b *build) synthetic(pos token.Pos) bool {
 	}
 	f := b.inst.tok
 	return int(pos) >= f.Base() && int(pos) <= f.Base()+f.Size()
-}
-
-// tableUse is a use of a table in a kernel.
-type tableUse struct {
-	pos  token.Pos
-	name string
-	decl *decl
 }

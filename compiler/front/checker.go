@@ -6,6 +6,7 @@ import (
 	"github.com/gokiln/kiln/compiler/diag"
 )
 
+// subsetChecker reports what Go has and kernels have not.
 type subsetChecker struct {
 	b      *build
 	called map[ast.Expr]bool // selectors that are called

@@ -4,10 +4,11 @@
 // [Loader], usually out of the running binary itself, and no go command, GOROOT
 // or file is needed. The stages, each a file or two:
 //
-//   - source.go, lib.go, refs.go: parse packages into declarations, and note
+//   - unit.go, refs.go, source.go, lib.go: parse packages into declarations, and note
 //     what each refers to. Package dsl and stand-ins for math are split by line
-//     and parsed declaration by declaration when first reached. Parsed text is
-//     cached for the life of the process.
+//     and parsed declaration by declaration when first reached (lazy.go). Parsed text is
+//     kept as long as there is room (keep.go).
+//   - build.go: the state of one compilation, which the stages below fill.
 //   - reach.go: from the kernel, find the declarations it reaches. Only those are
 //     compiled, so host code with any imports may stand beside a kernel.
 //   - instance.go, typecheck.go, dispatch.go: go/types over those declarations,
@@ -15,8 +16,8 @@
 //     behind dsl.Exp and its like are added for the widths in use.
 //   - session.go: a compilation that came this far without a mistake is kept, and
 //     serves later requests for what it covers.
-//   - subset.go, kernelsig.go: what Go has and kernels have not is reported, all
-//     of it in one run.
+//   - checker.go, subset.go, tables.go, kernelsig.go: what Go has and kernels have not is
+//     reported, all of it in one run; constant tables are read.
 //   - lowered.go: the kernel in the form of go/ssa, with what is known of it, goes to
 //     internal/lower, which makes IR of it.
 //

@@ -6,6 +6,13 @@ import (
 	"go/token"
 )
 
+// load makes d.node and d.refs available.
+func (d *decl) load() {
+	if d.lazy != nil {
+		d.once.Do(d.parseLazy)
+	}
+}
+
 func (t *lazyText) parse() {
 	t.tree, t.tok = parseDecl(t.file, t.pkg, t.text, t.line)
 }
@@ -42,11 +49,4 @@ func parseDecl(name, pkg, text string, line int) (*ast.File, *token.File) {
 	}
 	tok.AddLineColumnInfo(len(head), name, line, 1)
 	return tree, tok
-}
-
-// load makes d.node and d.refs available.
-func (d *decl) load() {
-	if d.lazy != nil {
-		d.once.Do(d.parseLazy)
-	}
 }

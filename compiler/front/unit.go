@@ -10,20 +10,6 @@ import (
 	"github.com/gokiln/kiln/compiler/front/internal/unroll"
 )
 
-// instancesMark begins the comment lines that [Instances] reads.
-const instancesMark = "//kiln:instances "
-
-// lazyText is the text of a declaration that is parsed when needed. The names
-// of a group share one.
-type lazyText struct {
-	once      sync.Once
-	file, pkg string
-	text      string
-	line      int
-	tree      *ast.File
-	tok       *token.File
-}
-
 // unit is a package as the compiler sees it: its declarations by name, each
 // with what it refers to. Units are immutable once built and shared by all
 // compilations of the process, except that a library's declarations are parsed
@@ -93,7 +79,7 @@ type decl struct {
 type marks struct {
 	kernel, intrinsic, dispatch bool
 	fastmath                    bool   // products and sums may be contracted
-	consts                      string // what //kiln:const says, see valueMarks
+	consts                      string // what //kiln:const says, see constval.Values
 }
 
 func (m *marks) add(line string) {
@@ -116,6 +102,9 @@ func (m *marks) add(line string) {
 	}
 }
 
+// instancesMark begins the comment lines that [Instances] reads.
+const instancesMark = "//kiln:instances "
+
 // strayMark reports whether a comment line was meant to be a mark.
 func strayMark(line string) bool {
 	line = strings.TrimSpace(line)
@@ -123,6 +112,31 @@ func strayMark(line string) bool {
 		return word != "kernel" && word != "intrinsic" && word != "dispatch" && word != "fastmath" && !strings.HasPrefix(word, "const ") && !strings.HasPrefix(word, "instances ")
 	}
 	return strings.TrimSpace(strings.TrimPrefix(line, "//")) == "kiln:kernel"
+}
+
+// lazyText is the text of a declaration that is parsed when needed. The names
+// of a group share one.
+type lazyText struct {
+	once      sync.Once
+	file, pkg string
+	text      string
+	line      int
+	tree      *ast.File
+	tok       *token.File
+}
+
+// writes are what the code of a package does to package variables, other than to read them.
+type writes struct {
+	own    map[string]write   // by name
+	others map[string][]write // of other packages, by name
+}
+
+// write is a position where code assigns a package variable, or takes its address.
+type write struct {
+	pos  token.Pos
+	file *file
+	pkg  string // what the file calls the other package
+	what string
 }
 
 // attach returns what is kept with the unit, which init makes once.
@@ -146,18 +160,4 @@ func (u *unit) add(d *decl) {
 	}
 	d.next = u.decls[d.name]
 	u.decls[d.name] = d
-}
-
-// writes are what the code of a package does to package variables, other than to read them.
-type writes struct {
-	own    map[string]write   // by name
-	others map[string][]write // of other packages, by name
-}
-
-// write is a position where code assigns a package variable, or takes its address.
-type write struct {
-	pos  token.Pos
-	file *file
-	pkg  string // what the file calls the other package
-	what string
 }

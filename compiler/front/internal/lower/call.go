@@ -1,9 +1,8 @@
 package lower
 
 import (
-	"go/types"
+	"fmt"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -11,51 +10,6 @@ import (
 	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 	"github.com/gokiln/kiln/compiler/ir"
 )
-
-// callee is what is known of a declared function: its key in the table of
-// intrinsics and its marks.
-type callee struct {
-	Library
-	row *intrinsic
-}
-
-// callee classifies a function once.
-func (l *lowerer) callee(fn *ssa.Function) *callee {
-	if fn == nil {
-		return nil
-	}
-	if c := l.rows[fn]; c != nil {
-		return c
-	}
-	c := &callee{}
-	l.rows[fn] = c
-	if isWrapper(fn) {
-		return c // it calls the method
-	}
-	origin := fn
-	if o := fn.Origin(); o != nil {
-		origin = o
-	}
-	obj, ok := origin.Object().(*types.Func)
-	if !ok || obj.Pkg() == nil {
-		return c
-	}
-	typ := ""
-	if recv := obj.Signature().Recv(); recv != nil {
-		if n, ok := types.Unalias(gotype.Deref(recv.Type())).(*types.Named); ok {
-			typ = n.Obj().Name()
-		}
-	}
-	if c.Library = l.k.Library(obj.Pkg().Path(), typ, obj.Name()); c.Intrinsic {
-		c.row = intrinsics[c.Key]
-	}
-	return c
-}
-
-// isWrapper reports whether fn was made for a method value or a method expression.
-func isWrapper(fn *ssa.Function) bool {
-	return strings.HasSuffix(fn.Name(), "$bound") || strings.HasSuffix(fn.Name(), "$thunk")
-}
 
 // call lowers a call of anything.
 func (f *funcLower) call(in *ssa.Call) val {
@@ -128,10 +82,10 @@ func (f *funcLower) builtin(b *ssa.Builtin, in *ssa.Call, args []val) val {
 // for, or a body.
 func (f *funcLower) callFunc(in *ssa.Call, fn *ssa.Function, args, captured []val) val {
 	c := f.l.callee(fn)
-	if c.row != nil {
+	if row := intrinsics[c.Key]; c.Intrinsic && row != nil {
 		site := &callSite{f: f, in: in, fn: fn, args: args, result: in.Type()}
-		if c.row.accepts == nil || c.row.accepts(site) {
-			return c.row.lower(site)
+		if row.accepts == nil || row.accepts(site) {
+			return row.lower(site)
 		}
 	}
 	if c.Dispatch {
@@ -197,4 +151,38 @@ func (f *funcLower) callBody(in *ssa.Call, fn *ssa.Function, args, captured []va
 		n++
 		return f.emitImm(ir.OpProj, t, n-1, v)
 	})
+}
+
+// maxNesting bounds how often a function may be in the middle of being
+// specialised: function literals could otherwise nest without end.
+const maxNesting = 16
+
+// instance returns the function fn specialised for arguments of these shapes,
+// nil if fn is already being specialised for them, which is recursion.
+func (l *lowerer) instance(fn *ssa.Function, args, captured []val) *funcInstance {
+	key := fmt.Sprintf("%p %s | %s", fn, shapeOf(args...), shapeOf(captured...))
+	in := l.instances[key]
+	if in != nil {
+		if in.busy {
+			return nil
+		}
+		return in
+	}
+	if l.depth[fn] >= maxNesting || l.full || len(l.instances) >= maxSpecialised {
+		return nil
+	}
+	f := l.newFunc(fn, funcName(fn))
+	in = &funcInstance{out: f.out, busy: true}
+	l.instances[key] = in
+	for i, p := range fn.Params {
+		f.env[p] = args[i].rebuild(f.out.NewParam)
+	}
+	for i, p := range fn.FreeVars {
+		f.env[p] = captured[i].rebuild(f.out.NewParam)
+	}
+	l.depth[fn]++
+	f.body()
+	l.depth[fn]--
+	in.result, in.busy = f.result, false
+	return in
 }

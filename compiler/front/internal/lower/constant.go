@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"go/constant"
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
@@ -46,4 +47,14 @@ func (f *funcLower) empty(v val, t types.Type) val {
 		return v
 	}
 	return val{parts: []val{{v: f.local(elem)}, {v: f.int(0)}}}
+}
+
+// inRange reports whether x is a constant index below n.
+func inRange(x ssa.Value, n int64) (int, bool) {
+	c, ok := x.(*ssa.Const)
+	if !ok || c.Value == nil {
+		return 0, false
+	}
+	i, exact := constant.Int64Val(constant.ToInt(c.Value))
+	return int(i), exact && i >= 0 && i < n
 }

@@ -5,11 +5,13 @@
 // for the memory their pointers point to and the function literals they are given.
 //
 //   - lower.go, function.go: the module, each function in it, its blocks
-//   - instr.go, value.go: each instruction, and the form that a Go value has in IR
+//   - state.go, value.go, emit.go: what is known of each, the form that a Go value has in IR, and
+//     how instructions are appended
+//   - instr.go, operand.go: each instruction, and its operands
 //   - pointers.go, memory.go, merge.go, loopvar.go: variables, and what pointers point to
 //   - params.go, funcs.go, tables.go: what a kernel gets from outside
-//   - call.go, intrinsics.go: calls; each function that is an operation has a row. matrix.go,
-//     mbarrier.go, atomic.go, bits.go and copies.go are the operations of some rows
+//   - call.go, callee.go, intrinsics.go: calls; each function that is an operation has a row.
+//     matrix.go, mbarrier.go, atomic.go, bits.go and copies.go are the operations of some rows
 //   - condpos.go, contract.go, unroll.go: what the text says and go/ssa does not
 //
 // Mistakes go to the kernel's [report.Sink]; the module of a kernel with mistakes is of no use.

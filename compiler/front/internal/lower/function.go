@@ -11,39 +11,6 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// funcLower lowers one function instance.
-type funcLower struct {
-	l      *lowerer
-	fn     *ssa.Function
-	out    *ir.Func
-	env    map[ssa.Value]val
-	blocks []*ir.Block // by index of the SSA block
-	blk    *ir.Block   // being filled
-	at     token.Pos   // of the current instruction, or the last that had one
-	result *val
-	consts map[constKey]*ir.Value // of the current block
-
-	oneCell  map[*ssa.Phi]bool // see loopVar
-	prologue func()            // makes the parameters of a kernel
-
-	printed map[*ssa.Call][]ssa.Value // arguments of dsl.Printf
-	skipped map[ssa.Instruction]bool  // what makes a slice of them
-
-	pending map[*val]bool // parts of variables that hold a function and wait for it
-
-	contract bool               // see contraction
-	rounded  map[token.Pos]bool // products that conversions round
-}
-
-type constKey struct {
-	t    *ir.Type
-	bits uint64
-}
-
-func (f *funcLower) report(code diag.Code, format string, args ...any) {
-	f.l.k.Report(f.start(f.at), code, "", format, args...)
-}
-
 // body lowers all blocks in an order in which definitions come before uses,
 // then the jumps, whose values may be defined later.
 func (f *funcLower) body() {
@@ -75,18 +42,6 @@ func (f *funcLower) body() {
 		f.enter(b)
 		f.at = ends[b.Index]
 		f.jump(b)
-	}
-}
-
-func (f *funcLower) enter(b *ssa.BasicBlock) {
-	f.blk = f.blocks[b.Index]
-	f.consts = make(map[constKey]*ir.Value, 8)
-}
-
-func (f *funcLower) setPos(in ssa.Instruction) {
-	if p := in.Pos(); p.IsValid() {
-		f.at = p
-		f.l.k.At = p
 	}
 }
 
@@ -251,58 +206,3 @@ func (f *funcLower) pass(phi *ssa.Phi, v val) val {
 	}
 	return v
 }
-
-// val returns the value of an SSA operand.
-func (f *funcLower) val(x ssa.Value) val {
-	if v, ok := f.env[x]; ok {
-		return v
-	}
-	switch x := x.(type) {
-	case *ssa.Const:
-		return f.constant(x)
-	case *ssa.Function:
-		return val{fn: x}
-	case *ssa.Global:
-		return f.table(x)
-	}
-	return badVal
-}
-
-// scalar returns the value of an operand that is one scalar. For a bad one it
-// returns a stand-in: the module will not be used.
-func (f *funcLower) scalar(x ssa.Value) *ir.Value { return f.one(f.val(x), gotype.Scalar(x.Type())) }
-
-func (f *funcLower) one(v val, t *ir.Type) *ir.Value {
-	if v.v != nil {
-		return v.v
-	}
-	if t == nil {
-		t = ir.I64
-	}
-	return f.konst(t, 0)
-}
-
-// emit appends an instruction at the current position.
-func (f *funcLower) emit(op ir.Op, t *ir.Type, args ...*ir.Value) *ir.Value {
-	return f.emitImm(op, t, 0, args...)
-}
-
-func (f *funcLower) emitImm(op ir.Op, t *ir.Type, imm uint64, args ...*ir.Value) *ir.Value {
-	v := f.out.NewValue(op, t, args...)
-	v.Imm = imm
-	v.Pos = f.l.position(f.at)
-	return f.blk.Append(v)
-}
-
-// konst returns a constant; each block has its own, once.
-func (f *funcLower) konst(t *ir.Type, bits uint64) *ir.Value {
-	key := constKey{t, ir.Normalize(t, bits)}
-	if v := f.consts[key]; v != nil {
-		return v
-	}
-	v := f.blk.EmitConst(f.out, t, bits)
-	f.consts[key] = v
-	return v
-}
-
-func (f *funcLower) int(n int64) *ir.Value { return f.konst(ir.I64, uint64(n)) }

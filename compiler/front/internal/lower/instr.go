@@ -1,7 +1,6 @@
 package lower
 
 import (
-	"go/ast"
 	"go/constant"
 	"go/token"
 	"go/types"
@@ -302,16 +301,6 @@ func (f *funcLower) index64(x ssa.Value, n *ir.Value, check devlog.Check) *ir.Va
 	return v
 }
 
-// inRange reports whether x is a constant index below n.
-func inRange(x ssa.Value, n int64) (int, bool) {
-	c, ok := x.(*ssa.Const)
-	if !ok || c.Value == nil {
-		return 0, false
-	}
-	i, exact := constant.Int64Val(constant.ToInt(c.Value))
-	return int(i), exact && i >= 0 && i < n
-}
-
 func (f *funcLower) indexAddr(in *ssa.IndexAddr) val {
 	x := f.empty(f.val(in.X), in.X.Type())
 	if x.bad {
@@ -433,24 +422,4 @@ func (f *funcLower) reslice(in *ssa.Slice, p, n *ir.Value, checks sliceChecks) v
 	}
 	low := upTo(in.Low, high, checks.low)
 	return val{parts: []val{{v: f.emit(ir.OpOffset, p.Type, p, low)}, {v: f.emit(ir.OpSub, ir.I64, high, low)}}}
-}
-
-// start returns the first position of the call whose parenthesis is at pos:
-// that is where go/ssa puts a call, and not where people look for it.
-func (f *funcLower) start(pos token.Pos) token.Pos {
-	at := pos
-	for _, t := range f.l.k.Trees {
-		for _, d := range t.Decls {
-			if d.Pos() > pos || pos >= d.End() {
-				continue
-			}
-			ast.Inspect(d, func(n ast.Node) bool {
-				if c, ok := n.(*ast.CallExpr); ok && c.Lparen == pos {
-					at = c.Pos()
-				}
-				return at == pos
-			})
-		}
-	}
-	return at
 }

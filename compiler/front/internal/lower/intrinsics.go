@@ -1,41 +1,15 @@
 package lower
 
 import (
-	"go/token"
 	"go/types"
 	"maps"
 	"math"
 	"slices"
 
-	"golang.org/x/tools/go/ssa"
-
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front/internal/gotype"
 	"github.com/gokiln/kiln/compiler/ir"
 )
-
-// intrinsic says how calls of a function without a compiled body are lowered.
-type intrinsic struct {
-	accepts func(*callSite) bool // nil for always; false: use the dispatch function
-	lower   func(*callSite) val
-}
-
-// callSite is one call of an intrinsic.
-type callSite struct {
-	f      *funcLower
-	in     *ssa.Call
-	fn     *ssa.Function
-	args   []val
-	result types.Type
-}
-
-// arg returns scalar argument i.
-func (c *callSite) arg(i int) *ir.Value {
-	if i < len(c.args) && c.args[i].v != nil {
-		return c.args[i].v
-	}
-	return c.f.int(0)
-}
 
 // intrinsics has a row for each function marked //kiln:intrinsic in package
 // dsl and each function of the stand-ins, by package and name.
@@ -299,8 +273,6 @@ func (c *callSite) convertBy(name string, x *ir.Value) *ir.Value {
 	return c.f.callBody(c.in, fn, []val{{v: x}}, nil).v
 }
 
-func (f *funcLower) float(x float64) *ir.Value { return f.konst(ir.F64, math.Float64bits(x)) }
-
 func mathInf(c *callSite) val {
 	f := c.f
 	positive := f.emit(ir.OpGe, ir.Bool, c.arg(0), f.int(0))
@@ -325,19 +297,6 @@ func mathIsInf(c *callSite) val {
 func mathSignbit(c *callSite) val {
 	f := c.f
 	return val{v: f.emit(ir.OpLt, ir.Bool, f.emit(ir.OpBitcast, ir.I64, c.arg(0)), f.int(0))}
-}
-
-// sharedKey identifies a shared object: the same call with the same type is
-// the same object, wherever the function around it is inlined.
-type sharedKey struct {
-	pos token.Pos
-	t   *ir.Type
-}
-
-type sharedLine struct {
-	file string
-	line int
-	t    *ir.Type
 }
 
 func sharedObject(c *callSite) val {

@@ -83,9 +83,6 @@ func (c *callSite) matrixConst(i, n int) (uint8, bool) {
 	return 0, false
 }
 
-// scalar returns scalar argument i behind the thread.
-func (c *callSite) scalar(i int) *ir.Value { return c.arg(i + 1) }
-
 // element returns the address of the element that arguments i and i+1 behind the thread name, a
 // slice in a memory space and an index. nil, reported, if the slice is elsewhere.
 func (c *callSite) element(i int, s ir.Space) *ir.Value {

@@ -134,15 +134,6 @@ func (f *funcLower) pointerObject(u *types.Pointer, a *ssa.Alloc, path []int, cl
 	return val{v: p}
 }
 
-// pointerAt returns the type of pointer that pointerObject keeps at p, nil if p is
-// of another form.
-func pointerAt(p *ir.Value) *ir.Type {
-	if t := p.Type.Elem; t.Kind == ir.KStruct && len(t.Elems) > 0 && t.Elems[0].IsPtr() { // no other struct in memory has pointers
-		return t.Elems[0]
-	}
-	return nil
-}
-
 // field returns the address of a field of the struct in memory at p.
 func (f *funcLower) field(p *ir.Value, i int) *ir.Value {
 	return f.emitImm(ir.OpField, ir.PtrTo(p.Type.Space, p.Type.Elem.Elems[i]), uint64(i), p)
@@ -176,13 +167,6 @@ func (f *funcLower) storePointer(p *ir.Value, v val) {
 	if !v.isNil {
 		f.emit(ir.OpStore, ir.Void, f.field(p, 0), v.v)
 	}
-}
-
-// local makes an object in the entry block.
-func (f *funcLower) local(t *ir.Type) *ir.Value {
-	v := f.out.NewValue(ir.OpLocal, ir.PtrTo(ir.Local, t))
-	v.Pos = f.l.position(f.at)
-	return f.out.Blocks[0].Append(v)
 }
 
 // load reads a value of type t at addr.
@@ -360,4 +344,25 @@ func (f *funcLower) keeps(s *ssa.Store) bool {
 		}
 	}
 	return false
+}
+
+// loadIndexed returns the value at addr, which the instruction in reads. Constant memory does not
+// change: what is only indexed of an array stays there until then.
+func (f *funcLower) loadIndexed(addr val, in ssa.Value) val {
+	_, isArray := in.Type().Underlying().(*types.Array)
+	if !isArray || addr.v == nil || addr.v.Type.Space != ir.Constant {
+		return f.load(addr, in.Type())
+	}
+	for _, r := range *in.Referrers() {
+		switch r := r.(type) {
+		case *ssa.DebugRef:
+		case *ssa.Index:
+			if r.X != in {
+				return f.load(addr, in.Type())
+			}
+		default:
+			return f.load(addr, in.Type())
+		}
+	}
+	return val{mem: &addr}
 }

@@ -29,24 +29,3 @@ func (f *funcLower) table(g *ssa.Global) val {
 	}
 	return val{v: f.emitImm(ir.OpTable, ir.PtrTo(ir.Constant, t.Type), uint64(n))}
 }
-
-// loadIndexed returns the value at addr, which the instruction in reads. Constant memory does not
-// change: what is only indexed of an array stays there until then.
-func (f *funcLower) loadIndexed(addr val, in ssa.Value) val {
-	_, isArray := in.Type().Underlying().(*types.Array)
-	if !isArray || addr.v == nil || addr.v.Type.Space != ir.Constant {
-		return f.load(addr, in.Type())
-	}
-	for _, r := range *in.Referrers() {
-		switch r := r.(type) {
-		case *ssa.DebugRef:
-		case *ssa.Index:
-			if r.X != in {
-				return f.load(addr, in.Type())
-			}
-		default:
-			return f.load(addr, in.Type())
-		}
-	}
-	return val{mem: &addr}
-}

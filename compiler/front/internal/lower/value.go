@@ -183,3 +183,12 @@ func typed(t types.Type, next func(*ir.Type) *ir.Value) val {
 	}
 	return val{isNil: true}
 }
+
+// pointerAt returns the type of pointer that pointerObject keeps at p, nil if p is
+// of another form.
+func pointerAt(p *ir.Value) *ir.Type {
+	if t := p.Type.Elem; t.Kind == ir.KStruct && len(t.Elems) > 0 && t.Elems[0].IsPtr() { // no other struct in memory has pointers
+		return t.Elems[0]
+	}
+	return nil
+}
