@@ -14,6 +14,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front/internal/gotype"
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/ir"
 )
@@ -297,17 +298,17 @@ func TestForeignTypes(t *testing.T) {
 // with the stand-ins.
 func TestIntrinsicsComplete(t *testing.T) {
 	want := map[string]bool{}
-	for _, lib := range libraries {
+	for _, lib := range source.Libraries {
 		u := lib()
-		for name, d := range u.decls {
-			if d.load(); d.marks.intrinsic && !isConst(d) && name != "Float16" {
-				want[u.name+"."+name] = true
+		for name, d := range u.Decls {
+			if d.Load(); d.Marks.Intrinsic && !isConst(d) && name != "Float16" {
+				want[u.Name+"."+name] = true
 			}
 		}
-		for recv, ms := range u.methods {
+		for recv, ms := range u.Methods {
 			for name, d := range ms {
-				if d.load(); d.marks.intrinsic {
-					want[u.name+"."+recv+"."+name] = true
+				if d.Load(); d.Marks.Intrinsic {
+					want[u.Name+"."+recv+"."+name] = true
 				}
 			}
 		}
@@ -323,15 +324,15 @@ func TestIntrinsicsComplete(t *testing.T) {
 // TestDispatchComplete compiles every dispatch function of package dsl at both
 // widths, conversions for both 8-bit formats.
 func TestDispatchComplete(t *testing.T) {
-	u := libraries[input.DSL]()
+	u := source.Libraries[input.DSL]()
 	n := 0
-	for name, d := range u.decls {
-		if !d.marks.dispatch {
+	for name, d := range u.Decls {
+		if !d.Marks.Dispatch {
 			continue
 		}
 		n++
 		for _, w := range dispatchSuffixes(name) {
-			impl := u.decls[gotype.DispatchName(name, w)]
+			impl := u.Decls[gotype.DispatchName(name, w)]
 			require.NotNil(t, impl, "dsl.%s has no function for float%s", name, w)
 			call := "x[0] = dsl." + name + "(x[1], x[2])"
 			typ := "float" + w
@@ -359,19 +360,19 @@ func dispatchSuffixes(name string) []string {
 	return []string{"32", "64"}
 }
 
-func signatureOf(t *testing.T, d *decl) string {
-	d.load()
+func signatureOf(t *testing.T, d *source.Decl) string {
+	d.Load()
 	files, err := filepath.Glob("../../dsl/*.go")
 	require.NoError(t, err)
 	for _, f := range files {
 		text, err := os.ReadFile(f)
 		require.NoError(t, err)
-		if _, rest, ok := strings.Cut(string(text), "\nfunc "+d.name+"("); ok {
+		if _, rest, ok := strings.Cut(string(text), "\nfunc "+d.Name+"("); ok {
 			line, _, _ := strings.Cut(rest, "\n")
 			return "(" + line
 		}
 	}
-	t.Fatalf("%s is not in package dsl", d.name)
+	t.Fatalf("%s is not in package dsl", d.Name)
 	return ""
 }
 
@@ -423,8 +424,8 @@ func liveHeap() uint64 {
 // What the front end keeps is bounded in bytes, however many packages there are, and is given
 // back when it is asked for.
 func TestKeptIsBounded(t *testing.T) {
-	defer func(p, s int) { parsed.most, shared.most = p, s }(parsed.most, shared.most)
-	parsed.most, shared.most = 2<<20, 4<<20
+	defer func(p, s int) { source.Parsed.Most, shared.Most = p, s }(source.Parsed.Most, shared.Most)
+	source.Parsed.Most, shared.Most = 2<<20, 4<<20
 	build := func(i int) {
 		path := fmt.Sprint("example.com/kept", i)
 		body := fmt.Sprintf("//kiln:kernel\nfunc K(t dsl.Thread, x []float32) { x[0] = dsl.Exp(x[0]) + dsl.Sin(x[1]) + %d }\n//%s\n", i, strings.Repeat("x", 8<<10))
@@ -437,34 +438,14 @@ func TestKeptIsBounded(t *testing.T) {
 	for i := range 200 {
 		build(i)
 	}
-	require.LessOrEqual(t, parsed.bytes, parsed.most)
-	require.LessOrEqual(t, shared.bytes, shared.most)
+	require.LessOrEqual(t, source.Parsed.Bytes(), source.Parsed.Most)
+	require.LessOrEqual(t, shared.Bytes(), shared.Most)
 	require.Less(t, liveHeap(), before+12<<20)
 	Trim()
-	require.Empty(t, parsed.all)
-	require.Empty(t, shared.all)
+	require.Zero(t, source.Parsed.Bytes())
+	require.Zero(t, shared.Bytes())
 	require.Less(t, liveHeap(), before+1<<20)
 	build(3)
-}
-
-func TestKeptGoesByUse(t *testing.T) {
-	var gone []string
-	k := kept[string, string]{most: 10, drop: func(v string) { gone = append(gone, v) }}
-	k.put("a", "a", 4)
-	k.put("b", "b", 4)
-	_, ok := k.get("a")
-	require.True(t, ok)
-	k.put("c", "c", 4)
-	require.Equal(t, []string{"b"}, gone)
-	k.put("a", "a", 1) // it has become smaller
-	require.Equal(t, 5, k.bytes)
-	k.put("d", "d", 100)
-	require.Len(t, k.all, 1, "the latest stays")
-	require.Equal(t, 100, k.bytes)
-	k.clear()
-	require.Zero(t, k.bytes)
-	_, ok = k.get("d")
-	require.False(t, ok)
 }
 
 func TestCheckChoosesInstances(t *testing.T) {

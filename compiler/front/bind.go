@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 	"github.com/gokiln/kiln/compiler/input"
 )
 
@@ -48,21 +49,21 @@ func (b *build) bind(funcs map[string]Func) (ok bool) {
 // bindNamed reaches a function of a package.
 func (b *build) bindNamed(n *binding, i int) bool {
 	name, args, _ := strings.Cut(n.Name, "[")
-	d := n.unit.decls[name]
+	d := n.unit.Decls[name]
 	if d == nil {
 		b.Diags.Add(diag.New(diag.Position{File: n.Pkg}, diag.NoKernel, fmt.Sprintf("package %s has no function %s", n.Pkg, name), ""))
 		return false
 	}
-	d.load()
-	b.AddFile(d.tok)
-	b.AddFile(d.file.tok)
-	fn, ok := d.node.(*ast.FuncDecl)
+	d.Load()
+	b.AddFile(d.Tok)
+	b.AddFile(d.File.Tok)
+	fn, ok := d.Node.(*ast.FuncDecl)
 	if !ok {
-		b.Report(d.node.Pos(), diag.BadRequest, "", "%s is not a function", name)
+		b.Report(d.Node.Pos(), diag.BadRequest, "", "%s is not a function", name)
 		return false
 	}
-	n.pos, n.name, n.global = fn.Name.Pos(), n.unit.name+"."+n.Name, n.Name
-	if (d.marks.intrinsic || d.marks.dispatch) && (!b.untyped || fn.Type.TypeParams == nil) {
+	n.pos, n.name, n.global = fn.Name.Pos(), n.unit.Name+"."+n.Name, n.Name
+	if (d.Marks.Intrinsic || d.Marks.Dispatch) && (!b.untyped || fn.Type.TypeParams == nil) {
 		return b.bindCall(n, i, fn)
 	}
 	switch {
@@ -79,8 +80,8 @@ func (b *build) bindNamed(n *binding, i int) bool {
 // bindInstance reaches a generic function by a variable of its type.
 func (b *build) bindInstance(n *binding, i int, name, sig string) bool {
 	n.global, n.inst = fmt.Sprintf("kilnBound%d", i), true
-	text, imports := byImports(n.unit.withDSL("package " + n.unit.name + "; var " + n.global + " " + sig + " = " + name))
-	tree, tok, err := parseFile("instance", []byte(text), 0)
+	text, imports := byImports(withDSL(n.unit, "package "+n.unit.Name+"; var "+n.global+" "+sig+" = "+name))
+	tree, tok, err := source.ParseFile("instance", []byte(text), 0)
 	if err != nil || n.lit && n.Sig == "" || !plainInstance(tree) {
 		b.Report(n.pos, diag.BadRequest, "", "%q is no instance of %s", strings.TrimSpace(name+" "+n.Sig), n.what())
 		return false
@@ -88,7 +89,7 @@ func (b *build) bindInstance(n *binding, i int, name, sig string) bool {
 	n.tok = tok
 	in := &instance{tok: tok, imports: imports}
 	d := in.decl(n.unit, tree)
-	d.name, d.file.ord = n.global, d.file.ord+1+i
+	d.Name, d.File.Ord = n.global, d.File.Ord+1+i
 	b.reach(d)
 	return true
 }
@@ -107,14 +108,14 @@ func (b *build) bindCall(n *binding, i int, fn *ast.FuncDecl) bool {
 		b.Report(n.pos, diag.BadRequest, "", "%q is no instance of %s", strings.TrimSpace(n.Name+" "+n.Sig), n.what())
 		return false
 	}
-	tree, tok, err := parseFile("instance", []byte("package "+n.unit.name+"; "+text), 0)
+	tree, tok, err := source.ParseFile("instance", []byte("package "+n.unit.Name+"; "+text), 0)
 	if err != nil || len(tree.Decls) != 1 {
 		b.Report(n.pos, diag.BadRequest, "", "%q is no instance of %s", strings.TrimSpace(n.Name+" "+n.Sig), n.what())
 		return false
 	}
 	n.tok = tok
-	f := &file{name: "instance", ord: 1<<30 + 1 + i, pkg: tree.Name, tok: tok, imports: append(imports, libImport("float16", input.Float16))}
-	b.reach(&decl{unit: n.unit, file: f, name: n.global, node: tree.Decls[0], refs: collect(tree.Decls[0], tree)})
+	f := &source.File{Name: "instance", Ord: 1<<30 + 1 + i, Package: tree.Name, Tok: tok, Imports: append(imports, libImport("float16", input.Float16))}
+	b.reach(&source.Decl{Unit: n.unit, File: f, Name: n.global, Node: tree.Decls[0], Refs: source.Collect(tree.Decls[0], tree)})
 	return true
 }
 
@@ -145,35 +146,35 @@ func callText(name, called, sig string) (string, error) {
 
 // bindLiteral reaches a function literal.
 func (b *build) bindLiteral(n *binding, i int) bool {
-	lit := n.unit.literal(n.Func)
+	lit := n.unit.Literal(n.Func)
 	if lit == nil {
 		at := diag.Position{File: path.Join(n.Pkg, n.File), Line: n.Line, Col: n.Col}
 		b.Diags.Add(diag.New(at, diag.BadRequest, "no function literal begins here", ""))
 		return false
 	}
-	b.AddFile(lit.file.tok)
-	n.pos, n.name = lit.node.Pos(), n.unit.name+"."+lit.name
-	outer := lit.scope()
-	for _, c := range outer.captured {
-		b.Report(c.use.Pos(), diag.Capture, "", "function literal captures variable %s, which is declared at %s", c.use.Name, b.Position(c.def))
+	b.AddFile(lit.File.Tok)
+	n.pos, n.name = lit.Node.Pos(), n.unit.Name+"."+lit.Name
+	outer := lit.Scope()
+	for _, c := range outer.Captured {
+		b.Report(c.Use.Pos(), diag.Capture, "", "function literal captures variable %s, which is declared at %s", c.Use.Name, b.Position(c.Def))
 	}
-	if len(outer.captured) > 0 {
+	if len(outer.Captured) > 0 {
 		return false
 	}
 	n.global = fmt.Sprintf("kilnLiteral%d", i)
-	d, err := lit.hoist(n.global, outer)
+	d, err := lit.Hoist(n.global, outer)
 	if err != nil {
-		b.Report(n.pos, diag.BadRequest, "", "function literal cannot be taken out of %s: %v", lit.outer(), err)
+		b.Report(n.pos, diag.BadRequest, "", "function literal cannot be taken out of %s: %v", lit.Outer(), err)
 		return false
 	}
-	b.AddFile(d.tok)
-	b.synth = append(b.synth, d.tok)
+	b.AddFile(d.Tok)
+	b.synth = append(b.synth, d.Tok)
 	b.reach(d)
-	if b.seen[lit.decl] {
-		b.Report(n.pos, diag.Recursion, "", "function literal uses %s, which it is part of", lit.decl.name)
+	if b.seen[lit.Decl] {
+		b.Report(n.pos, diag.Recursion, "", "function literal uses %s, which it is part of", lit.Decl.Name)
 		return false
 	}
-	if len(outer.params) > 0 && !b.untyped {
+	if outer.Generic() && !b.untyped {
 		return b.bindInstance(n, i, n.global, "func() "+n.Sig)
 	}
 	return true
@@ -186,8 +187,8 @@ func (b *build) apart() (ok bool) {
 	for _, x := range b.bound {
 		for _, y := range b.bound {
 			if x.lit && y.lit && x.Pkg == y.Pkg && x.File == y.File {
-				if l, m := x.unit.literal(x.Func), y.unit.literal(y.Func); l != nil && m != nil && l.node.Pos() < m.node.Pos() && m.node.Pos() < l.node.End() {
-					b.Report(m.node.Pos(), diag.Unsupported, "", "function literal stands inside of another that the kernel takes too: declare one as a function")
+				if l, m := x.unit.Literal(x.Func), y.unit.Literal(y.Func); l != nil && m != nil && l.Node.Pos() < m.Node.Pos() && m.Node.Pos() < l.Node.End() {
+					b.Report(m.Node.Pos(), diag.Unsupported, "", "function literal stands inside of another that the kernel takes too: declare one as a function")
 					ok = false
 				}
 			}

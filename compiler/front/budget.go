@@ -6,6 +6,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front/internal/gotype"
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 )
 
 // A few lines can stand for a program of any size: what doubles in each of thirty functions,
@@ -20,9 +21,9 @@ const (
 // budget reports declarations that are too large to be type-checked and built, before that
 // is tried: both take more than proportional time for them.
 func (b *build) budget() {
-	s := &measurer{b: b, decls: map[*decl]int{}}
+	s := &measurer{b: b, decls: map[*source.Decl]int{}}
 	for _, u := range b.order {
-		if u.lib {
+		if u.Lib {
 			continue
 		}
 		for _, d := range b.part(u).fresh {
@@ -34,11 +35,11 @@ func (b *build) budget() {
 // measurer counts the fields of types, as they are written.
 type measurer struct {
 	b     *build
-	decls map[*decl]int
+	decls map[*source.Decl]int
 }
 
-func (s *measurer) check(d *decl) {
-	switch n := d.node.(type) {
+func (s *measurer) check(d *source.Decl) {
+	switch n := d.Node.(type) {
 	case *ast.FuncDecl:
 		if n.Body == nil {
 			return
@@ -57,7 +58,7 @@ func (s *measurer) check(d *decl) {
 	}
 }
 
-func (s *measurer) spec(d *decl, t *ast.TypeSpec, fields int) {
+func (s *measurer) spec(d *source.Decl, t *ast.TypeSpec, fields int) {
 	if fields > gotype.MaxFields {
 		s.b.ReportFix(t.Name.Pos(), diag.TooLarge, "use arrays, or slices that the kernel gets, for what is repeated",
 			"type %s has more than %d fields, with those of its fields", t.Name.Name, gotype.MaxFields)
@@ -65,7 +66,7 @@ func (s *measurer) spec(d *decl, t *ast.TypeSpec, fields int) {
 }
 
 // local measures the types that are declared in a function.
-func (s *measurer) local(d *decl, body ast.Node) {
+func (s *measurer) local(d *source.Decl, body ast.Node) {
 	known := map[string]int{}
 	ast.Inspect(body, func(n ast.Node) bool {
 		if t, ok := n.(*ast.TypeSpec); ok {
@@ -78,13 +79,13 @@ func (s *measurer) local(d *decl, body ast.Node) {
 
 // fields counts the fields of a type, at most a few more than gotype.MaxFields. Elements of arrays count
 // once.
-func (s *measurer) fields(d *decl, local map[string]int, e ast.Expr) int {
+func (s *measurer) fields(d *source.Decl, local map[string]int, e ast.Expr) int {
 	switch e := e.(type) {
 	case *ast.Ident:
 		if n, ok := local[e.Name]; ok {
 			return n
 		}
-		return s.declared(d.unit.decls[e.Name])
+		return s.declared(d.Unit.Decls[e.Name])
 	case *ast.ParenExpr:
 		return s.fields(d, local, e.X)
 	case *ast.SelectorExpr:
@@ -109,7 +110,7 @@ func (s *measurer) fields(d *decl, local map[string]int, e ast.Expr) int {
 
 // applied is the fields of an instance of a generic type, if each of its fields has the type
 // of the largest argument.
-func (s *measurer) applied(d *decl, local map[string]int, x ast.Expr, args ...ast.Expr) int {
+func (s *measurer) applied(d *source.Decl, local map[string]int, x ast.Expr, args ...ast.Expr) int {
 	largest := 1
 	for _, a := range args {
 		largest = max(largest, s.fields(d, local, a))
@@ -117,33 +118,33 @@ func (s *measurer) applied(d *decl, local map[string]int, x ast.Expr, args ...as
 	return min(s.fields(d, local, x)*largest, gotype.MaxFields+1)
 }
 
-func (s *measurer) selected(d *decl, e *ast.SelectorExpr) int {
+func (s *measurer) selected(d *source.Decl, e *ast.SelectorExpr) int {
 	pkg, ok := e.X.(*ast.Ident)
 	if !ok {
 		return 1
 	}
-	_, u, err := s.b.findImport(d.file, pkg.Name)
-	if u == nil || err != nil || u.lib {
+	_, u, err := s.b.findImport(d.File, pkg.Name)
+	if u == nil || err != nil || u.Lib {
 		return 1
 	}
-	return s.declared(u.decls[e.Sel.Name])
+	return s.declared(u.Decls[e.Sel.Name])
 }
 
-func (s *measurer) declared(d *decl) int {
-	if d == nil || d.lazy != nil && d.unit.lib {
+func (s *measurer) declared(d *source.Decl) int {
+	if d == nil || d.OfLibrary() {
 		return 1
 	}
 	if n, ok := s.decls[d]; ok {
 		return n
 	}
 	s.decls[d] = 1 // of a type within itself, which the type checker refuses
-	d.load()
-	g, ok := d.node.(*ast.GenDecl)
+	d.Load()
+	g, ok := d.Node.(*ast.GenDecl)
 	if !ok {
 		return 1
 	}
 	for _, spec := range g.Specs {
-		if t, ok := spec.(*ast.TypeSpec); ok && t.Name.Name == d.name {
+		if t, ok := spec.(*ast.TypeSpec); ok && t.Name.Name == d.Name {
 			s.decls[d] = s.fields(d, nil, t.Type)
 		}
 	}

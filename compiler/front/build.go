@@ -14,6 +14,7 @@ import (
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front/internal/constval"
 	"github.com/gokiln/kiln/compiler/front/internal/report"
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -21,18 +22,18 @@ import (
 type build struct {
 	report.Sink
 	loader Loader
-	units  map[string]*unit
+	units  map[string]*source.Unit
 	failed map[string]error   // packages that the loader refused
 	quiet  map[token.Pos]bool // where a type error would repeat a diagnostic
 
 	mistyped map[diag.Position]bool // lines with type errors
 
-	seen     map[*decl]bool
-	fields   map[string]bool // selectors seen
-	receiver []*decl         // types reached that have methods
-	floats8  bool            // 8-bit floating-point types are named outside of package dsl
-	parts    map[*unit]*part // what is reached of each unit
-	order    []*unit         // units in the order of their first use
+	seen     map[*source.Decl]bool
+	fields   map[string]bool        // selectors seen
+	receiver []*source.Decl         // types reached that have methods
+	floats8  bool                   // 8-bit floating-point types are named outside of package dsl
+	parts    map[*source.Unit]*part // what is reached of each unit
+	order    []*source.Unit         // units in the order of their first use
 	info     *types.Info
 	prog     *ssa.Program
 	inst     *instance
@@ -47,11 +48,11 @@ type build struct {
 
 // part is what a compilation takes of a unit.
 type part struct {
-	u        *unit
-	fresh    []*decl // reached, not yet type-checked
-	decls    []*decl
+	u        *source.Unit
+	fresh    []*source.Decl // reached, not yet type-checked
+	decls    []*source.Decl
 	trees    []*ast.File
-	imports  map[*file]map[string]string // local name -> path
+	imports  map[*source.File]map[string]string // local name -> path
 	pkg      *types.Package
 	checker  *types.Checker
 	info     *types.Info
@@ -61,15 +62,15 @@ type part struct {
 
 // instance is the synthetic declaration for one request.
 type instance struct {
-	kernel  *decl // nil if the declaration is for a function that a kernel is given
+	kernel  *source.Decl // nil if the declaration is for a function that a kernel is given
 	tok     *token.File
-	imports []*importSpec // that the request names by their paths
+	imports []*source.Import // that the request names by their paths
 }
 
 // binding is a Func in a compilation.
 type binding struct {
 	Func
-	unit *unit
+	unit *source.Unit
 	pos  token.Pos   // where to report what is wrong with it
 	tok  *token.File // of the declarations made for it, nil if there are none
 
@@ -90,25 +91,25 @@ func (b *binding) what() string {
 type tableUse struct {
 	pos  token.Pos
 	name string
-	decl *decl
+	decl *source.Decl
 }
 
 func newBuild(load Loader) *build {
 	return &build{
 		Sink:     report.NewSink(),
 		loader:   load,
-		units:    map[string]*unit{},
+		units:    map[string]*source.Unit{},
 		failed:   map[string]error{},
 		quiet:    map[token.Pos]bool{},
 		mistyped: map[diag.Position]bool{},
-		seen:     map[*decl]bool{},
+		seen:     map[*source.Decl]bool{},
 		fields:   map[string]bool{},
-		parts:    map[*unit]*part{},
+		parts:    map[*source.Unit]*part{},
 	}
 }
 
 // unit returns the package with the given import path.
-func (b *build) unit(path string) (*unit, error) {
+func (b *build) unit(path string) (*source.Unit, error) {
 	if u := b.units[path]; u != nil {
 		return u, nil
 	}
@@ -124,8 +125,8 @@ func (b *build) unit(path string) (*unit, error) {
 	return u, nil
 }
 
-func (b *build) loadUnit(path string) (*unit, error) {
-	if lib := libraries[path]; lib != nil {
+func (b *build) loadUnit(path string) (*source.Unit, error) {
+	if lib := source.Libraries[path]; lib != nil {
 		return lib(), nil
 	}
 	if b.loader == nil {
@@ -138,17 +139,17 @@ func (b *build) loadUnit(path string) (*unit, error) {
 	if p == nil {
 		return nil, fmt.Errorf("package %s is not a kernel package", path)
 	}
-	u := parsePackage(p)
-	if len(u.errs) > 0 {
-		b.Diags = append(b.Diags, u.errs...)
+	u := source.Parse(p)
+	if len(u.Errs) > 0 {
+		b.Diags = append(b.Diags, u.Errs...)
 	}
 	return u, nil
 }
 
-func (b *build) part(u *unit) *part {
+func (b *build) part(u *source.Unit) *part {
 	p := b.parts[u]
 	if p == nil {
-		p = &part{u: u, imports: map[*file]map[string]string{}}
+		p = &part{u: u, imports: map[*source.File]map[string]string{}}
 		b.parts[u] = p
 		b.order = append(b.order, u)
 	}
@@ -157,14 +158,14 @@ func (b *build) part(u *unit) *part {
 
 // takeFresh returns the declarations reached since the last call, in source
 // order, so that the result does not depend on the order of discovery.
-func (p *part) takeFresh() []*decl {
+func (p *part) takeFresh() []*source.Decl {
 	out := p.fresh
 	p.fresh = nil
-	slices.SortStableFunc(out, func(x, y *decl) int {
-		if x.file != y.file {
-			return x.file.ord - y.file.ord
+	slices.SortStableFunc(out, func(x, y *source.Decl) int {
+		if x.File != y.File {
+			return x.File.Ord - y.File.Ord
 		}
-		return x.ord - y.ord
+		return x.Ord - y.Ord
 	})
 	p.decls = append(p.decls, out...)
 	return out

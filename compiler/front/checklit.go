@@ -9,6 +9,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front/internal/lower"
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 )
 
 // jitPath is the package where function literals become handles.
@@ -20,20 +21,20 @@ var compilers = map[string]string{jitPath: "Func"}
 
 // checkLiterals reports mistakes in the function literals of u that are made
 // into kernel functions on the spot, as in jit.Func(func(x float32) float32 …).
-func checkLiterals(u *unit, load Loader) (list diag.List) {
+func checkLiterals(u *source.Unit, load Loader) (list diag.List) {
 	var asked map[*ast.FuncLit]bool
-	for _, f := range u.files {
-		asked = f.compiled(asked)
+	for _, f := range u.Files {
+		asked = compiled(f, asked)
 	}
 	if len(asked) == 0 {
 		return nil
 	}
-	for l := range u.literals {
-		if asked[l.node] {
+	for l := range u.Literals {
+		if asked[l.Node] {
 			b := newBuild(load)
-			b.units[u.path] = u
-			at := l.file.tok.Position(l.node.Pos())
-			f := Func{Pkg: u.path, File: path.Base(l.file.name), Line: at.Line, Col: at.Column}
+			b.units[u.Path] = u
+			at := l.File.Tok.Position(l.Node.Pos())
+			f := Func{Pkg: u.Path, File: path.Base(l.File.Name), Line: at.Line, Col: at.Column}
 			list = append(list, b.attemptFunc(f)...)
 		}
 	}
@@ -45,8 +46,8 @@ func HasLiterals(f File) bool {
 	if !bytes.Contains(f.Text, []byte(`"`+jitPath+`"`)) {
 		return false
 	}
-	for _, f := range parsePackage(&Package{Files: []File{f}}).files {
-		if len(f.compiled(nil)) > 0 {
+	for _, f := range source.Parse(&Package{Files: []File{f}}).Files {
+		if len(compiled(f, nil)) > 0 {
 			return true
 		}
 	}
@@ -54,13 +55,13 @@ func HasLiterals(f File) bool {
 }
 
 // compiled adds the literals of a file that are arguments of compilers.
-func (f *file) compiled(to map[*ast.FuncLit]bool) map[*ast.FuncLit]bool {
+func compiled(f *source.File, to map[*ast.FuncLit]bool) map[*ast.FuncLit]bool {
 	names := map[string]string{} // of imports -> function
-	for _, im := range f.imports {
-		if fn := compilers[im.path]; fn != "" && im.name == "" {
-			names[path.Base(im.path)] = fn
+	for _, im := range f.Imports {
+		if fn := compilers[im.Path]; fn != "" && im.Name == "" {
+			names[path.Base(im.Path)] = fn
 		} else if fn != "" {
-			names[im.name] = fn
+			names[im.Name] = fn
 		}
 	}
 	if len(names) == 0 {
@@ -69,7 +70,7 @@ func (f *file) compiled(to map[*ast.FuncLit]bool) map[*ast.FuncLit]bool {
 	if to == nil {
 		to = map[*ast.FuncLit]bool{}
 	}
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.Tree, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok || len(call.Args) == 0 {
 			return true

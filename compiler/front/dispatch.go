@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/front/internal/gotype"
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 	"github.com/gokiln/kiln/compiler/input"
 )
 
@@ -17,9 +18,9 @@ func (b *build) reachDispatch() {
 	for {
 		names := b.dispatched()
 		before := len(b.seen)
-		u := libraries[input.DSL]()
+		u := source.Libraries[input.DSL]()
 		for _, name := range names {
-			if d := u.decls[name]; d != nil {
+			if d := u.Decls[name]; d != nil {
 				b.reach(d)
 			}
 		}
@@ -46,7 +47,7 @@ func (b *build) dispatched() []string {
 		if inst.TypeArgs.Len() != 1 {
 			continue
 		}
-		if d := libraries[input.DSL]().decls[fn.Name()]; d == nil || !d.marks.dispatch {
+		if d := source.Libraries[input.DSL]().Decls[fn.Name()]; d == nil || !d.Marks.Dispatch {
 			continue
 		}
 		arg := inst.TypeArgs.At(0)

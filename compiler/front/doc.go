@@ -2,12 +2,9 @@
 //
 // It works wholly in memory: the text of a kernel package comes from a
 // [Loader], usually out of the running binary itself, and no go command, GOROOT
-// or file is needed. The stages, each a file or two:
+// or file is needed. The stages, each a package or a file or two:
 //
-//   - unit.go, refs.go, source.go, lib.go: parse packages into declarations, and note
-//     what each refers to. Package dsl and stand-ins for math are split by line
-//     and parsed declaration by declaration when first reached (lazy.go). Parsed text is
-//     kept as long as there is room (keep.go).
+//   - internal/source: packages are parsed into declarations, with what each refers to.
 //   - build.go: the state of one compilation, which the stages below fill.
 //   - reach.go: from the kernel, find the declarations it reaches. Only those are
 //     compiled, so host code with any imports may stand beside a kernel.
@@ -15,7 +12,7 @@
 //     with a synthetic variable that instantiates a generic kernel; functions
 //     behind dsl.Exp and its like are added for the widths in use.
 //   - session.go: a compilation that came this far without a mistake is kept, and
-//     serves later requests for what it covers.
+//     serves later requests for what it covers, as long as there is room (internal/lru).
 //   - checker.go, subset.go, tables.go, kernelsig.go: what Go has and kernels have not is
 //     reported, all of it in one run; constant tables are read.
 //   - lowered.go: the kernel in the form of go/ssa, with what is known of it, goes to

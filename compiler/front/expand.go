@@ -41,7 +41,7 @@ func (b *build) expand() {
 	x := &expander{b: b, ctx: types.NewContext(), uses: map[*types.Func][]genericUse{}, seen: map[string]bool{}, size: map[types.Type]int{}}
 	for _, u := range b.order {
 		for _, d := range b.part(u).decls {
-			x.declaration(d.node)
+			x.declaration(d.Node)
 		}
 	}
 	for len(x.work) > 0 && !x.full {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front/internal/constval"
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -26,11 +27,11 @@ func Build(req Request, load Loader) (m *ir.Module, err error) {
 	if len(b.Diags) > 0 {
 		return nil, b.Diags.Err()
 	}
-	kernel := u.kernel(req.Func)
+	kernel := u.Kernel(req.Func)
 	if kernel == nil {
-		return nil, u.noKernel(req.Func)
+		return nil, noKernel(u, req.Func)
 	}
-	kernel.load()
+	kernel.Load()
 	q := b.query(u, kernel, req)
 	if m := b.reuse(q, req); m != nil {
 		return m, nil
@@ -48,7 +49,7 @@ func Build(req Request, load Loader) (m *ir.Module, err error) {
 
 // compile runs the stages; each adds diagnostics, and the first that cannot go
 // on ends the compilation.
-func (b *build) compile(u *unit, kernel *decl, req Request) (*ir.Module, error) {
+func (b *build) compile(u *source.Unit, kernel *source.Decl, req Request) (*ir.Module, error) {
 	fn, err := b.prepare(u, kernel, req)
 	if fn == nil {
 		return nil, err
@@ -58,7 +59,7 @@ func (b *build) compile(u *unit, kernel *decl, req Request) (*ir.Module, error) 
 }
 
 // prepare runs the stages up to SSA form, and returns the kernel in it.
-func (b *build) prepare(u *unit, kernel *decl, req Request) (*ssa.Function, error) {
+func (b *build) prepare(u *source.Unit, kernel *source.Decl, req Request) (*ssa.Function, error) {
 	b.consts = constval.New(req)
 	b.addInstance(u, kernel, req)
 	if !b.bind(req.Funcs) {
@@ -83,50 +84,40 @@ func (b *build) prepare(u *unit, kernel *decl, req Request) (*ssa.Function, erro
 	b.buildSSA()
 	fn := b.kernelFunc(u)
 	if fn == nil {
-		b.ReportFix(kernel.node.Pos(), diag.Uninferable, "name them: jit.Of("+u.name+"."+kernel.name+"[float32]), or kiln emit -types float32",
-			"%s is generic: the request names no types for it", kernel.name)
+		b.ReportFix(kernel.Node.Pos(), diag.Uninferable, "name them: jit.Of("+u.Name+"."+kernel.Name+"[float32]), or kiln emit -types float32",
+			"%s is generic: the request names no types for it", kernel.Name)
 		return nil, b.Diags.Err()
 	}
 	return fn, nil
 }
 
-// kernel returns the function marked as kernel, or not marked, of this name.
-func (u *unit) kernel(name string) *decl {
-	for _, k := range u.kernels {
-		if k.name == name {
-			return k
-		}
-	}
-	return nil
-}
-
 // noKernel explains why there is no kernel of this name.
-func (u *unit) noKernel(name string) error {
-	at := diag.Position{File: u.path}
-	d := u.decls[name]
+func noKernel(u *source.Unit, name string) error {
+	at := diag.Position{File: u.Path}
+	d := u.Decls[name]
 	if d == nil {
-		names := make([]string, len(u.kernels))
-		for i, k := range u.kernels {
-			names[i] = k.name
+		names := make([]string, len(u.Kernels))
+		for i, k := range u.Kernels {
+			names[i] = k.Name
 		}
 		note := ""
 		if len(names) > 0 {
 			note = "the kernels of the package are " + strings.Join(names, ", ")
 		}
-		return diag.List{diag.New(at, diag.NoKernel, fmt.Sprintf("package %s has no kernel %s", u.path, name), note)}
+		return diag.List{diag.New(at, diag.NoKernel, fmt.Sprintf("package %s has no kernel %s", u.Path, name), note)}
 	}
-	return d.unmarked().Err()
+	return unmarked(d).Err()
 }
 
 // unmarked reports that a function is no kernel.
-func (d *decl) unmarked() diag.List {
+func unmarked(d *source.Decl) diag.List {
 	b := newBuild(nil)
-	d.load()
-	b.AddFile(d.file.tok)
-	if d.stray == "" {
-		b.Report(d.node.Pos(), diag.NotKernel, "", "%s is not marked //kiln:kernel", d.name)
+	d.Load()
+	b.AddFile(d.File.Tok)
+	if d.Stray == "" {
+		b.Report(d.Node.Pos(), diag.NotKernel, "", "%s is not marked //kiln:kernel", d.Name)
 	} else {
-		b.Report(d.node.Pos(), diag.NotKernel, "", "the comment %s of %s means nothing: the mark of kernels is //kiln:kernel", d.stray, d.name)
+		b.Report(d.Node.Pos(), diag.NotKernel, "", "the comment %s of %s means nothing: the mark of kernels is //kiln:kernel", d.Stray, d.Name)
 	}
 	return b.Diags
 }
@@ -134,16 +125,16 @@ func (d *decl) unmarked() diag.List {
 // Kernels returns the names of the functions of p marked //kiln:kernel, in
 // order of the source.
 func Kernels(p *Package) []string {
-	u := parsePackage(p)
-	names := make([]string, len(u.kernels))
-	for i, k := range u.kernels {
-		names[i] = k.name
+	u := source.Parse(p)
+	names := make([]string, len(u.Kernels))
+	for i, k := range u.Kernels {
+		names[i] = k.Name
 	}
 	return names
 }
 
 // SyntaxErrors returns what the parser says of the files of p, nil if they are Go.
-func SyntaxErrors(p *Package) error { return parsePackage(p).errs.Err() }
+func SyntaxErrors(p *Package) error { return source.Parse(p).Errs.Err() }
 
 // Check reports all mistakes in the kernels of p. A generic kernel is compiled
 // for the types that its constraints list, at most sixteen of them, or for types
@@ -161,19 +152,19 @@ func SyntaxErrors(p *Package) error { return parsePackage(p).errs.Err() }
 // imports come from load. If more is not nil it is called with the IR of each
 // instance without mistakes and may add some; those that have no position get that of the kernel.
 func Check(p *Package, load Loader, more func(*ir.Module) diag.List) diag.List {
-	u := parsePackage(p)
-	if len(u.errs) > 0 {
-		return u.errs.Sorted()
+	u := source.Parse(p)
+	if len(u.Errs) > 0 {
+		return u.Errs.Sorted()
 	}
 	find := orLoad(p, load)
 	var all diag.List
-	for _, d := range u.strays {
-		all = append(all, d.unmarked()...)
+	for _, d := range u.Strays {
+		all = append(all, unmarked(d)...)
 	}
-	for _, k := range u.kernels {
+	for _, k := range u.Kernels {
 		found := checkKernel(u, k, find, more)
-		if len(found) == 0 && len(k.wants) > 0 {
-			_, found = u.instances(k, find)
+		if len(found) == 0 && len(k.Wants) > 0 {
+			_, found = instancesOf(u, k, find)
 		}
 		all = append(all, found...)
 	}
@@ -183,7 +174,7 @@ func Check(p *Package, load Loader, more func(*ir.Module) diag.List) diag.List {
 
 // checkKernel compiles one kernel: as it stands, which for a generic one stops
 // after the checks that need no types, then for representative types.
-func checkKernel(u *unit, k *decl, load Loader, more func(*ir.Module) diag.List) diag.List {
+func checkKernel(u *source.Unit, k *source.Decl, load Loader, more func(*ir.Module) diag.List) diag.List {
 	b, list := checkFilled(u, k, nil, load, more)
 	sig := b.signature(u, k)
 	if sig == nil || sig.TypeParams().Len() == 0 {
@@ -201,12 +192,12 @@ func checkKernel(u *unit, k *decl, load Loader, more func(*ir.Module) diag.List)
 // with, the first that Check takes; none for a kernel that is not generic, or that
 // cannot be compiled with any.
 func Representative(p *Package, kernel string, load Loader) []string {
-	u := parsePackage(p)
-	i := slices.IndexFunc(u.kernels, func(k *decl) bool { return k.name == kernel })
-	if i < 0 || len(u.errs) > 0 {
+	u := source.Parse(p)
+	i := slices.IndexFunc(u.Kernels, func(k *source.Decl) bool { return k.Name == kernel })
+	if i < 0 || len(u.Errs) > 0 {
 		return nil
 	}
-	k := u.kernels[i]
+	k := u.Kernels[i]
 	b, _ := checkFilled(u, k, nil, load, nil)
 	sig := b.signature(u, k)
 	if sig == nil || sig.TypeParams().Len() == 0 {
@@ -222,7 +213,7 @@ func Representative(p *Package, kernel string, load Loader) []string {
 }
 
 // checkInstances compiles a generic kernel for representative types.
-func (b *build) checkInstances(u *unit, k *decl, sig *types.Signature, load Loader, more func(*ir.Module) diag.List) (list diag.List) {
+func (b *build) checkInstances(u *source.Unit, k *source.Decl, sig *types.Signature, load Loader, more func(*ir.Module) diag.List) (list diag.List) {
 	args, guess := representatives(u, sig)
 	fits := false
 	for _, args := range args {
@@ -234,8 +225,8 @@ func (b *build) checkInstances(u *unit, k *decl, sig *types.Signature, load Load
 		list = append(list, found...)
 	}
 	if !fits {
-		name := k.node.(*ast.FuncDecl).Name
-		msg := fmt.Sprintf("%s cannot be instantiated: no type of package %s has the methods of its constraints", name.Name, u.path)
+		name := k.Node.(*ast.FuncDecl).Name
+		msg := fmt.Sprintf("%s cannot be instantiated: no type of package %s has the methods of its constraints", name.Name, u.Path)
 		d := diag.New(b.Position(name.Pos()), diag.Instantiation, msg, "a generic kernel is checked with types of its package")
 		d.Fix = "declare a type with these methods in the package, if only to check the kernel with it"
 		list.Add(d)
@@ -245,14 +236,14 @@ func (b *build) checkInstances(u *unit, k *decl, sig *types.Signature, load Load
 
 // checkFilled compiles a kernel, twice if it has compile-time parameters. The
 // first build is returned.
-func checkFilled(u *unit, k *decl, types []string, load Loader, more func(*ir.Module) diag.List) (*build, diag.List) {
-	req := Request{Pkg: u.path, Func: k.name, TypeArgs: types, Fill: FillSmall}
+func checkFilled(u *source.Unit, k *source.Decl, types []string, load Loader, more func(*ir.Module) diag.List) (*build, diag.List) {
+	req := Request{Pkg: u.Path, Func: k.Name, TypeArgs: types, Fill: FillSmall}
 	b := newBuild(load)
-	b.units[u.path] = u
+	b.units[u.Path] = u
 	list := b.attempt(u, k, req, more)
 	if len(b.consts.Names()) > 0 {
 		large := newBuild(load)
-		large.units[u.path] = u
+		large.units[u.Path] = u
 		req.Fill = FillLarge
 		other := large.attempt(u, k, req, more)
 		if b.consts.Guessed() {
@@ -277,13 +268,13 @@ func ofVariants(list, other diag.List) (out diag.List) {
 }
 
 // attempt compiles and returns diagnostics only.
-func (b *build) attempt(u *unit, k *decl, req Request, more func(*ir.Module) diag.List) diag.List {
+func (b *build) attempt(u *source.Unit, k *source.Decl, req Request, more func(*ir.Module) diag.List) diag.List {
 	m, err := b.compileSafely(u, k, req)
 	if list, ok := err.(diag.List); ok {
 		return list
 	}
 	if err != nil {
-		return diag.List{diag.New(diag.Position{File: u.path}, diag.NoSource, err.Error(), "")}
+		return diag.List{diag.New(diag.Position{File: u.Path}, diag.NoSource, err.Error(), "")}
 	}
 	if more == nil {
 		return nil
@@ -291,13 +282,13 @@ func (b *build) attempt(u *unit, k *decl, req Request, more func(*ir.Module) dia
 	found := more(m)
 	for i, d := range found {
 		if d.Pos == (diag.Position{}) {
-			found[i].Pos = b.Position(k.node.Pos())
+			found[i].Pos = b.Position(k.Node.Pos())
 		}
 	}
 	return found
 }
 
-func (b *build) compileSafely(u *unit, k *decl, req Request) (m *ir.Module, err error) {
+func (b *build) compileSafely(u *source.Unit, k *source.Decl, req Request) (m *ir.Module, err error) {
 	defer b.recoverInternal(req.Pkg+"."+req.Func, &err)
 	return b.compile(u, k, req)
 }
@@ -305,5 +296,5 @@ func (b *build) compileSafely(u *unit, k *decl, req Request) (m *ir.Module, err 
 // awaitsTypes reports whether d only says that a generic kernel was compiled
 // without types.
 func (b *build) awaitsTypes(d diag.Diagnostic) bool {
-	return d.Pos == b.Position(b.inst.kernel.node.Pos())
+	return d.Pos == b.Position(b.inst.kernel.Node.Pos())
 }

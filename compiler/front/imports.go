@@ -4,23 +4,25 @@ import (
 	"errors"
 	"path"
 	"strings"
+
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 )
 
 // findImport returns the import of f that name refers to, and its unit if
 // kernels can use it.
-func (b *build) findImport(f *file, name string) (*importSpec, *unit, error) {
-	var rest []*importSpec
-	for _, im := range f.imports {
+func (b *build) findImport(f *source.File, name string) (*source.Import, *source.Unit, error) {
+	var rest []*source.Import
+	for _, im := range f.Imports {
 		switch {
-		case im.name == name || im.name == "" && guessName(im.path) == name:
-			u, err := b.unit(im.path)
+		case im.Name == name || im.Name == "" && guessName(im.Path) == name:
+			u, err := b.unit(im.Path)
 			return im, u, err
-		case im.name == "":
+		case im.Name == "":
 			rest = append(rest, im)
 		}
 	}
 	for _, im := range rest { // the package's name may differ from its path
-		if u, err := b.unit(im.path); err == nil && u.name == name {
+		if u, err := b.unit(im.Path); err == nil && u.Name == name {
 			return im, u, nil
 		}
 	}

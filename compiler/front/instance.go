@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 	"github.com/gokiln/kiln/compiler/input"
 )
 
@@ -24,20 +25,20 @@ const instanceVar = "kilnInstance"
 
 // addInstance reaches the kernel through a synthetic declaration if it is
 // generic, else directly.
-func (b *build) addInstance(u *unit, kernel *decl, req Request) {
+func (b *build) addInstance(u *source.Unit, kernel *source.Decl, req Request) {
 	b.inst = &instance{kernel: kernel}
-	kernel.load()
-	fn, ok := kernel.node.(*ast.FuncDecl)
+	kernel.Load()
+	fn, ok := kernel.Node.(*ast.FuncDecl)
 	if !ok || fn.Type.TypeParams == nil || req.Sig == "" && len(req.TypeArgs) == 0 {
 		b.reach(kernel)
 		return
 	}
 	text, imports := instanceText(u, kernel, req)
-	tree, tok, err := parseFile("instance", []byte(text), 0)
+	tree, tok, err := source.ParseFile("instance", []byte(text), 0)
 	if err != nil || !plainInstance(tree) {
-		at := diag.Position{File: kernel.file.name}
+		at := diag.Position{File: kernel.File.Name}
 		want := req.Sig + strings.Join(req.TypeArgs, ", ")
-		b.Diags.Add(diag.New(at, diag.BadRequest, fmt.Sprintf("%q is not a list of types for %s", want, kernel.name), ""))
+		b.Diags.Add(diag.New(at, diag.BadRequest, fmt.Sprintf("%q is not a list of types for %s", want, kernel.Name), ""))
 		b.reach(kernel)
 		return
 	}
@@ -47,30 +48,30 @@ func (b *build) addInstance(u *unit, kernel *decl, req Request) {
 
 // instanceText declares the variable for a request, and lists the imports that
 // the declaration wants besides those of the kernel.
-func instanceText(u *unit, kernel *decl, req Request) (string, []*importSpec) {
-	text := "package " + u.name + "; var " + instanceVar
+func instanceText(u *source.Unit, kernel *source.Decl, req Request) (string, []*source.Import) {
+	text := "package " + u.Name + "; var " + instanceVar
 	if req.Sig != "" {
-		text += " " + req.Sig + " = " + kernel.name
+		text += " " + req.Sig + " = " + kernel.Name
 	} else {
-		text += " = " + kernel.name + "[" + strings.Join(req.TypeArgs, ", ") + "]"
+		text += " = " + kernel.Name + "[" + strings.Join(req.TypeArgs, ", ") + "]"
 	}
-	return byImports(u.withDSL(text))
+	return byImports(withDSL(u, text))
 }
 
 // dslWord is package dsl in a text.
 var dslWord = regexp.MustCompile(`\bdsl\.`)
 
 // withDSL names package dsl by its path in a package that declares something of its name.
-func (u *unit) withDSL(text string) string {
-	if u.decls["dsl"] == nil {
+func withDSL(u *source.Unit, text string) string {
+	if u.Decls["dsl"] == nil {
 		return text
 	}
 	return dslWord.ReplaceAllString(text, `"`+input.DSL+`".`)
 }
 
 // byImports replaces the import paths in a text by names.
-func byImports(text string) (string, []*importSpec) {
-	var imports []*importSpec
+func byImports(text string) (string, []*source.Import) {
+	var imports []*source.Import
 	for _, path := range input.Packages(text) {
 		name := importName(path)
 		text = strings.ReplaceAll(text, `"`+path+`".`, name+".")
@@ -106,22 +107,22 @@ func plainInstance(tree *ast.File) bool {
 	return ok && len(v.Values) == 1
 }
 
-func (in *instance) decl(u *unit, tree *ast.File) *decl {
+func (in *instance) decl(u *source.Unit, tree *ast.File) *source.Decl {
 	g := tree.Decls[0].(*ast.GenDecl)
 	v := g.Specs[0].(*ast.ValueSpec)
-	v.Type, v.Values[0] = unqualify(v.Type, u.name), unqualify(v.Values[0], u.name)
-	f := &file{name: "instance", ord: 1 << 30, pkg: tree.Name, tok: in.tok}
-	f.imports = append(f.imports, libImport("dsl", input.DSL), libImport("float16", input.Float16))
-	f.imports = append(f.imports, in.imports...)
-	for _, d := range u.kernels {
-		f.imports = append(f.imports, d.file.imports...)
+	v.Type, v.Values[0] = unqualify(v.Type, u.Name), unqualify(v.Values[0], u.Name)
+	f := &source.File{Name: "instance", Ord: 1 << 30, Package: tree.Name, Tok: in.tok}
+	f.Imports = append(f.Imports, libImport("dsl", input.DSL), libImport("float16", input.Float16))
+	f.Imports = append(f.Imports, in.imports...)
+	for _, d := range u.Kernels {
+		f.Imports = append(f.Imports, d.File.Imports...)
 	}
-	return &decl{unit: u, file: f, name: instanceVar, node: g, refs: collect(g, tree)}
+	return &source.Decl{Unit: u, File: f, Name: instanceVar, Node: g, Refs: source.Collect(g, tree)}
 }
 
-func libImport(name, path string) *importSpec {
+func libImport(name, path string) *source.Import {
 	lit := &ast.BasicLit{Kind: token.STRING, Value: fmt.Sprintf("%q", path)}
-	return &importSpec{name: name, path: path, spec: &ast.ImportSpec{Path: lit}}
+	return &source.Import{Name: name, Path: path, Spec: &ast.ImportSpec{Path: lit}}
 }
 
 // unqualify rewrites pkg.Name to Name for the kernel's own package: that is how
@@ -162,9 +163,9 @@ func unqualify(x ast.Expr, own string) ast.Expr {
 // instanceError reports a type error of the synthetic declaration at the
 // kernel, which is where the user can look.
 func (b *build) instanceError(e types.Error) {
-	fn := b.inst.kernel.node.(*ast.FuncDecl)
+	fn := b.inst.kernel.Node.(*ast.FuncDecl)
 	if _, rest, ok := strings.Cut(e.Msg, "cannot infer "); ok && !strings.Contains(e.Msg, "does not match") {
-		param := ident(rest)
+		param := source.Ident(rest)
 		for _, f := range fn.Type.TypeParams.List {
 			for _, id := range f.Names {
 				if id.Name == param {
@@ -180,10 +181,10 @@ func (b *build) instanceError(e types.Error) {
 
 // kernelFunc returns the SSA function of the requested kernel, nil if it is
 // generic and nothing instantiates it.
-func (b *build) kernelFunc(u *unit) *ssa.Function {
+func (b *build) kernelFunc(u *source.Unit) *ssa.Function {
 	pkg := b.part(u).ssa
 	if b.inst.tok == nil {
-		fn := pkg.Func(b.inst.kernel.name)
+		fn := pkg.Func(b.inst.kernel.Name)
 		if fn == nil || fn.TypeParams().Len() > 0 {
 			return nil
 		}

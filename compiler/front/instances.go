@@ -13,6 +13,7 @@ import (
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front/internal/constval"
 	"github.com/gokiln/kiln/compiler/front/internal/gotype"
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -35,15 +36,15 @@ import (
 // they have the same key; for a program the path of p has to be "main". Mistakes are a
 // [diag.List].
 func Instances(p *Package, load Loader) ([]Request, error) {
-	u := parsePackage(p)
-	if len(u.errs) > 0 {
-		return nil, u.errs.Sorted()
+	u := source.Parse(p)
+	if len(u.Errs) > 0 {
+		return nil, u.Errs.Sorted()
 	}
 	find := orLoad(p, load)
 	var out []Request
 	var all diag.List
-	for _, k := range u.kernels {
-		reqs, list := u.instances(k, find)
+	for _, k := range u.Kernels {
+		reqs, list := instancesOf(u, k, find)
 		out, all = append(out, reqs...), append(all, list...)
 	}
 	return out, all.Sorted().Err()
@@ -64,8 +65,8 @@ func orLoad(p *Package, load Loader) Loader {
 
 // wantedInstances is what the comments above one kernel ask for.
 type wantedInstances struct {
-	u    *unit
-	k    *decl
+	u    *source.Unit
+	k    *source.Decl
 	load Loader
 	sig  *types.Signature
 	b    *build // of the signature
@@ -75,8 +76,8 @@ type wantedInstances struct {
 	seen  map[string]bool
 }
 
-// instances returns what the comments above a kernel ask for.
-func (u *unit) instances(k *decl, load Loader) (reqs []Request, list diag.List) {
+// instancesOf returns what the comments above a kernel ask for.
+func instancesOf(u *source.Unit, k *source.Decl, load Loader) (reqs []Request, list diag.List) {
 	b := newBuild(load)
 	var err error
 	defer func() {
@@ -84,20 +85,20 @@ func (u *unit) instances(k *decl, load Loader) (reqs []Request, list diag.List) 
 			list = d
 		}
 	}()
-	defer b.recoverInternal(u.path+"."+k.name, &err)
-	b.units[u.path] = u
-	b.reach(k.header())
+	defer b.recoverInternal(u.Path+"."+k.Name, &err)
+	b.units[u.Path] = u
+	b.reach(header(k))
 	b.check()
 	sig := b.signature(u, k)
 	if len(b.Diags) > 0 || sig == nil || invalid(sig) {
 		return nil, b.Diags
 	}
 	w := &wantedInstances{u: u, k: k, load: load, sig: sig, b: b, types: map[string]*types.Signature{}, seen: map[string]bool{}}
-	for _, c := range k.wants {
+	for _, c := range k.Wants {
 		w.line(c.Pos(), parseWanted(c))
 	}
-	if len(k.wants) == 0 && sig.TypeParams().Len() == 0 && !slices.ContainsFunc(slices.Collect(sig.Params().Variables()), func(v *types.Var) bool { return Fixed(v.Type()) }) {
-		w.out = append(w.out, Request{Pkg: u.path, Func: k.name})
+	if len(k.Wants) == 0 && sig.TypeParams().Len() == 0 && !slices.ContainsFunc(slices.Collect(sig.Params().Variables()), func(v *types.Var) bool { return Fixed(v.Type()) }) {
+		w.out = append(w.out, Request{Pkg: u.Path, Func: k.Name})
 	}
 	return w.out, b.Diags.Sorted()
 }
@@ -119,7 +120,7 @@ type wantedValue struct {
 func parseWanted(c *ast.Comment) (fields []wantedField) {
 	text, _, _ := strings.Cut(c.Text, " // ")
 	depth, quoted := 0, false
-	begin, inField := len(instancesMark), false
+	begin, inField := len(source.InstancesMark), false
 	var f *wantedField
 	end := func(i int) {
 		if f != nil && inField {
@@ -185,19 +186,19 @@ func (w *wantedInstances) known(at token.Pos, fields []wantedField) bool {
 	for _, f := range fields {
 		switch {
 		case len(f.values) == 0:
-			w.report(f.pos, "", "%q in the comment //kiln:instances of kernel %s is not name=value,value", f.name, w.k.name)
+			w.report(f.pos, "", "%q in the comment //kiln:instances of kernel %s is not name=value,value", f.name, w.k.Name)
 		case slices.ContainsFunc(f.values, func(v wantedValue) bool { return v.text == "" }):
-			w.report(f.pos, "", "an empty value for %s in the comment //kiln:instances of kernel %s", f.name, w.k.name)
+			w.report(f.pos, "", "an empty value for %s in the comment //kiln:instances of kernel %s", f.name, w.k.Name)
 		case seen[f.name]:
-			w.report(f.pos, "", "%s is listed twice in a comment //kiln:instances of kernel %s", f.name, w.k.name)
+			w.report(f.pos, "", "%s is listed twice in a comment //kiln:instances of kernel %s", f.name, w.k.Name)
 		case !w.typeParam(f.name) && w.param(f.name) < 0:
-			w.report(f.pos, "it has "+w.names(), "kernel %s has no parameter %s that is fixed when it is compiled", w.k.name, f.name)
+			w.report(f.pos, "it has "+w.names(), "kernel %s has no parameter %s that is fixed when it is compiled", w.k.Name, f.name)
 		}
 		seen[f.name] = true
 	}
 	for tp := range w.sig.TypeParams().TypeParams() {
 		if name := tp.Obj().Name(); !seen[name] {
-			w.report(at, "", "the comment //kiln:instances of kernel %s names no types for %s", w.k.name, name)
+			w.report(at, "", "the comment //kiln:instances of kernel %s names no types for %s", w.k.Name, name)
 		}
 	}
 	return len(w.b.Diags) == before
@@ -267,7 +268,7 @@ func (w *wantedInstances) one(at token.Pos, fields []wantedField, pick []int) {
 			byParam[f.name] = substitute(f.values[pick[i]].text, byParam)
 		}
 	}
-	req := Request{Pkg: w.u.path, Func: w.k.name}
+	req := Request{Pkg: w.u.Path, Func: w.k.Name}
 	sig := w.sig
 	if sig.TypeParams().Len() > 0 {
 		var args []string
@@ -281,7 +282,7 @@ func (w *wantedInstances) one(at token.Pos, fields []wantedField, pick []int) {
 		if sig = w.instance(from, args); sig == nil {
 			return
 		}
-		req.Sig = SignatureText(sig, w.u.path)
+		req.Sig = SignatureText(sig, w.u.Path)
 	}
 	if !w.fixed(at, sig, chosen, &req) {
 		return
@@ -304,13 +305,13 @@ func (w *wantedInstances) instance(at token.Pos, args []string) *types.Signature
 	}
 	w.types[key] = nil
 	b := newBuild(w.load)
-	b.units[w.u.path] = w.u
+	b.units[w.u.Path] = w.u
 	b.seen[w.k] = true // without its body
-	b.reach(w.k.header())
-	b.addInstance(w.u, w.k, Request{Pkg: w.u.path, Func: w.k.name, TypeArgs: args})
+	b.reach(header(w.k))
+	b.addInstance(w.u, w.k, Request{Pkg: w.u.Path, Func: w.k.Name, TypeArgs: args})
 	b.check()
 	if len(b.Diags) > 0 {
-		w.report(at, "", "kernel %s has no instance [%s]: %s", w.k.name, strings.Join(args, ", "), strings.TrimPrefix(b.Diags[0].Msg, w.k.name+" cannot be instantiated: "))
+		w.report(at, "", "kernel %s has no instance [%s]: %s", w.k.Name, strings.Join(args, ", "), strings.TrimPrefix(b.Diags[0].Msg, w.k.Name+" cannot be instantiated: "))
 		return nil
 	}
 	obj := b.parts[w.u].pkg.Scope().Lookup(instanceVar)
@@ -332,7 +333,7 @@ func (w *wantedInstances) fixed(at token.Pos, sig *types.Signature, chosen map[s
 				return v, true
 			}
 		}
-		w.report(at, "", "the comment //kiln:instances of kernel %s gives no value to %s", w.k.name, name)
+		w.report(at, "", "the comment //kiln:instances of kernel %s gives no value to %s", w.k.Name, name)
 		return wantedValue{}, false
 	}
 	for i := 1; i < sig.Params().Len(); i++ {
@@ -352,7 +353,7 @@ func (w *wantedInstances) fixed(at token.Pos, sig *types.Signature, chosen map[s
 	}
 	for name, v := range chosen {
 		if !used[name] && !w.typeParam(name) {
-			w.report(v.pos, "it has "+w.names(), "kernel %s has no compile-time parameter %s", w.k.name, name)
+			w.report(v.pos, "it has "+w.names(), "kernel %s has no compile-time parameter %s", w.k.Name, name)
 		}
 	}
 	return len(w.b.Diags) == before
@@ -387,18 +388,18 @@ func (w *wantedInstances) function(v wantedValue, number string, typ *types.Sign
 		}
 		u = other
 	}
-	d := u.decls[name]
+	d := u.Decls[name]
 	var fn *ast.FuncDecl
-	if d != nil && d.lazy == nil {
-		fn, _ = d.node.(*ast.FuncDecl)
+	if d != nil && !d.OfLibrary() {
+		fn, _ = d.Node.(*ast.FuncDecl)
 	}
 	if fn == nil {
-		w.report(v.pos, "an instance of a generic function is that for the type of the parameter, without brackets", "package %s has no function %s", u.path, name)
+		w.report(v.pos, "an instance of a generic function is that for the type of the parameter, without brackets", "package %s has no function %s", u.Path, name)
 		return
 	}
-	f := Func{Pkg: u.path, Name: name}
+	f := Func{Pkg: u.Path, Name: name}
 	if fn.Type.TypeParams != nil {
-		f.Sig = SignatureText(typ, u.path)
+		f.Sig = SignatureText(typ, u.Path)
 	}
 	if req.Funcs == nil {
 		req.Funcs = map[string]Func{}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front/internal/gotype"
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 )
 
 // kernel checks the declaration of a kernel.
@@ -74,12 +75,12 @@ func (c *subsetChecker) kernelTypeParams(n *ast.FuncDecl) {
 }
 
 // signature returns the type of a kernel after the check, nil if it has none.
-func (b *build) signature(u *unit, k *decl) *types.Signature {
+func (b *build) signature(u *source.Unit, k *source.Decl) *types.Signature {
 	p := b.parts[u]
 	if p == nil || p.pkg == nil {
 		return nil
 	}
-	obj := p.pkg.Scope().Lookup(k.name)
+	obj := p.pkg.Scope().Lookup(k.Name)
 	if obj == nil {
 		return nil
 	}

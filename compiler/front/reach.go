@@ -7,17 +7,18 @@ import (
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 	"github.com/gokiln/kiln/compiler/input"
 )
 
 // reach marks d and all that it refers to. Reachability is syntactic: methods
 // are reached when their type is and some reached code selects their name.
-func (b *build) reach(d *decl) {
-	work := []*decl{d}
+func (b *build) reach(d *source.Decl) {
+	work := []*source.Decl{d}
 	for len(work) > 0 {
 		d := work[len(work)-1]
 		work = work[:len(work)-1]
-		for ; d != nil; d = d.next {
+		for ; d != nil; d = d.Next {
 			if !b.seen[d] {
 				b.seen[d] = true
 				work = b.visit(d, work)
@@ -27,19 +28,19 @@ func (b *build) reach(d *decl) {
 }
 
 // visit takes d into its part and appends what it refers to.
-func (b *build) visit(d *decl, work []*decl) []*decl {
-	d.load()
-	if d.file.loadOnce != nil {
-		d.file.loadOnce()
+func (b *build) visit(d *source.Decl, work []*source.Decl) []*source.Decl {
+	d.Load()
+	if d.File.LoadOnce != nil {
+		d.File.LoadOnce()
 	}
-	b.AddFile(d.tok)
-	b.AddFile(d.file.tok)
-	p := b.part(d.unit)
+	b.AddFile(d.Tok)
+	b.AddFile(d.File.Tok)
+	p := b.part(d.Unit)
 	p.fresh = append(p.fresh, d)
 	work = b.visitRefs(d, work)
-	if d.recv == "" && d.unit.methods[d.name] != nil {
+	if d.Recv == "" && d.Unit.Methods[d.Name] != nil {
 		b.receiver = append(b.receiver, d)
-		for name, m := range d.unit.methods[d.name] {
+		for name, m := range d.Unit.Methods[d.Name] {
 			if b.fields[name] {
 				work = append(work, m)
 			}
@@ -48,23 +49,23 @@ func (b *build) visit(d *decl, work []*decl) []*decl {
 	return work
 }
 
-func (b *build) visitRefs(d *decl, work []*decl) []*decl {
-	for _, id := range d.refs.names {
+func (b *build) visitRefs(d *source.Decl, work []*source.Decl) []*source.Decl {
+	for _, id := range d.Refs.Names {
 		work = b.name(d, id, work)
 	}
-	for _, id := range d.refs.weak {
-		if t := d.unit.decls[id.Name]; t != nil && !t.isVar && t.marks == (marks{}) && isConst(t) {
+	for _, id := range d.Refs.Weak {
+		if t := d.Unit.Decls[id.Name]; t != nil && !t.IsVar && t.Marks == (source.Marks{}) && isConst(t) {
 			work = append(work, t)
 		}
 	}
-	for _, s := range d.refs.sels {
+	for _, s := range d.Refs.Sels {
 		work = b.selected(d, s, work)
 	}
-	for _, name := range d.refs.fields {
+	for _, name := range d.Refs.Fields {
 		if !b.fields[name] {
 			b.fields[name] = true
 			for _, t := range b.receiver {
-				if m := t.unit.methods[t.name][name]; m != nil {
+				if m := t.Unit.Methods[t.Name][name]; m != nil {
 					work = append(work, m)
 				}
 			}
@@ -73,22 +74,22 @@ func (b *build) visitRefs(d *decl, work []*decl) []*decl {
 	return work
 }
 
-func isConst(d *decl) bool {
-	d.load()
-	g, ok := d.node.(*ast.GenDecl)
+func isConst(d *source.Decl) bool {
+	d.Load()
+	g, ok := d.Node.(*ast.GenDecl)
 	return ok && g.Tok == token.CONST
 }
 
 // name follows a package-level name.
-func (b *build) name(d *decl, id *ast.Ident, work []*decl) []*decl {
-	t := d.unit.decls[id.Name]
+func (b *build) name(d *source.Decl, id *ast.Ident, work []*source.Decl) []*source.Decl {
+	t := d.Unit.Decls[id.Name]
 	switch {
 	case t == nil:
 		if types.Universe.Lookup(id.Name) == nil {
 			b.dotImport(d, id)
 		}
 		return work
-	case t.lazy == nil && t.isVar:
+	case !t.OfLibrary() && t.IsVar:
 		if !b.usesTable(id.Pos(), id.Name, t) {
 			b.quiet[id.Pos()] = true
 			return work
@@ -98,9 +99,9 @@ func (b *build) name(d *decl, id *ast.Ident, work []*decl) []*decl {
 }
 
 // dotImport explains a name that may come from an import by dot.
-func (b *build) dotImport(d *decl, id *ast.Ident) {
-	for _, im := range d.file.imports {
-		if im.name == "." {
+func (b *build) dotImport(d *source.Decl, id *ast.Ident) {
+	for _, im := range d.File.Imports {
+		if im.Name == "." {
 			b.quiet[id.Pos()] = true
 			b.ReportFix(id.Pos(), diag.Import, "import the package under its name",
 				"%s comes from a dot import, which kernels cannot use", id.Name)
@@ -110,33 +111,33 @@ func (b *build) dotImport(d *decl, id *ast.Ident) {
 }
 
 // selected follows pkg.Name.
-func (b *build) selected(d *decl, s selRef, work []*decl) []*decl {
-	name := s.pkg.Name
-	if d.unit.decls[name] != nil {
-		return b.name(d, s.pkg, work) // a variable or type of another file
+func (b *build) selected(d *source.Decl, s source.SelRef, work []*source.Decl) []*source.Decl {
+	name := s.Package.Name
+	if d.Unit.Decls[name] != nil {
+		return b.name(d, s.Package, work) // a variable or type of another file
 	}
-	im, u, err := b.findImport(d.file, name)
+	im, u, err := b.findImport(d.File, name)
 	if im == nil {
 		return work // undefined; the type checker says so
 	}
 	if u == nil {
-		b.outside(d, s, im.path, err)
+		b.outside(d, s, im.Path, err)
 		return work
 	}
-	t := u.decls[s.sel.Sel.Name]
+	t := u.Decls[s.Sel.Sel.Name]
 	switch {
-	case t != nil && t.lazy == nil && t.isVar && !b.usesTable(s.sel.Pos(), name+"."+s.sel.Sel.Name, t):
+	case t != nil && !t.OfLibrary() && t.IsVar && !b.usesTable(s.Sel.Pos(), name+"."+s.Sel.Sel.Name, t):
 		b.silence(s)
 		return work
-	case t == nil && (im.path == input.Math || im.path == input.Bits):
-		b.mathHint(s, im.path)
+	case t == nil && (im.Path == input.Math || im.Path == input.Bits):
+		b.mathHint(s, im.Path)
 		return work
 	}
-	p := b.part(d.unit)
-	if p.imports[d.file] == nil {
-		p.imports[d.file] = map[string]string{}
+	p := b.part(d.Unit)
+	if p.imports[d.File] == nil {
+		p.imports[d.File] = map[string]string{}
 	}
-	p.imports[d.file][name] = im.path
+	p.imports[d.File][name] = im.Path
 	b.part(u)
 	if t == nil {
 		return work // undefined; the type checker says so
@@ -146,31 +147,33 @@ func (b *build) selected(d *decl, s selRef, work []*decl) []*decl {
 }
 
 // isFloat8 reports whether d is one of dsl's 8-bit floating-point types.
-func isFloat8(u *unit, d *decl) bool { return u.path == input.DSL && strings.HasPrefix(d.name, "F8") }
+func isFloat8(u *source.Unit, d *source.Decl) bool {
+	return u.Path == input.DSL && strings.HasPrefix(d.Name, "F8")
+}
 
 // silence keeps the type checker from repeating what was said about pkg.Name.
-func (b *build) silence(s selRef) {
-	b.quiet[s.sel.Pos()] = true
-	b.quiet[s.sel.Sel.Pos()] = true
+func (b *build) silence(s source.SelRef) {
+	b.quiet[s.Sel.Pos()] = true
+	b.quiet[s.Sel.Sel.Pos()] = true
 }
 
 // outside reports the use of a package that no kernel can use.
-func (b *build) outside(d *decl, s selRef, path string, err error) {
-	if b.quiet[s.sel.Pos()] {
+func (b *build) outside(d *source.Decl, s source.SelRef, path string, err error) {
+	if b.quiet[s.Sel.Pos()] {
 		return
 	}
 	b.silence(s)
-	full := s.pkg.Name + "." + s.sel.Sel.Name
+	full := s.Package.Name + "." + s.Sel.Sel.Name
 	switch {
-	case b.synthetic(s.sel.Pos()):
+	case b.synthetic(s.Sel.Pos()):
 		k := b.inst.kernel
-		b.Report(k.node.Pos(), diag.Instantiation, "", "%s cannot be instantiated: package %s of type %s registers no kernel source", k.name, path, s.sel.Sel.Name)
+		b.Report(k.Node.Pos(), diag.Instantiation, "", "%s cannot be instantiated: package %s of type %s registers no kernel source", k.Name, path, s.Sel.Sel.Name)
 	case path == "unsafe":
-		b.Report(s.sel.Pos(), diag.Unsafe, "", "%s in a kernel", full)
-	case err != nil && mayRegister(d.unit.path, path):
-		b.Report(s.sel.Pos(), diag.NoSource, "", "%s is outside of kernel code: package %s does not register its source", full, path)
+		b.Report(s.Sel.Pos(), diag.Unsafe, "", "%s in a kernel", full)
+	case err != nil && mayRegister(d.Unit.Path, path):
+		b.Report(s.Sel.Pos(), diag.NoSource, "", "%s is outside of kernel code: package %s does not register its source", full, path)
 	default:
-		b.Report(s.sel.Pos(), diag.Import, "", "%s is outside of kernel code", full)
+		b.Report(s.Sel.Pos(), diag.Import, "", "%s is outside of kernel code", full)
 	}
 }
 
@@ -184,17 +187,17 @@ func mayRegister(importer, path string) bool {
 }
 
 // mathHint reports a function of math that is not an intrinsic.
-func (b *build) mathHint(s selRef, path string) {
+func (b *build) mathHint(s source.SelRef, path string) {
 	b.silence(s)
-	name := s.sel.Sel.Name
-	full := s.pkg.Name + "." + name
-	use := mathHints[name]
-	if use == "" && path == input.Math && libraries[input.DSL]().decls[name] != nil {
+	name := s.Sel.Sel.Name
+	full := s.Package.Name + "." + name
+	use := source.MathHints[name]
+	if use == "" && path == input.Math && source.Libraries[input.DSL]().Decls[name] != nil {
 		use = "dsl." + name
 	}
 	if use == "" {
-		b.Report(s.sel.Pos(), diag.Import, "", "%s cannot be used in a kernel", full)
+		b.Report(s.Sel.Pos(), diag.Import, "", "%s cannot be used in a kernel", full)
 		return
 	}
-	b.ReportFix(s.sel.Pos(), diag.Import, "use "+use, "%s cannot be used in a kernel", full)
+	b.ReportFix(s.Sel.Pos(), diag.Import, "use "+use, "%s cannot be used in a kernel", full)
 }

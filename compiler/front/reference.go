@@ -2,6 +2,7 @@ package front
 
 import (
 	"github.com/gokiln/kiln/compiler/front/internal/lower"
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 	"github.com/gokiln/kiln/compiler/input"
 )
 
@@ -12,5 +13,5 @@ func Intrinsics() []string { return lower.Intrinsics() }
 // StandIns returns the packages outside of Kiln that kernels may use, as they
 // see them: import path to Go text.
 func StandIns() map[string]string {
-	return map[string]string{input.Math: mathSource, input.Bits: bitsSource, input.Float16: float16Source}
+	return map[string]string{input.Math: source.MathText, input.Bits: source.BitsText, input.Float16: source.Float16Text}
 }

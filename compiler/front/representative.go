@@ -7,6 +7,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 )
 
 // typeSet returns the types that a constraint lists, nil if it lists none.
@@ -68,7 +70,7 @@ const maxInstances = 16
 // representatives returns lists of type arguments that together cover the
 // types of each constraint, up to maxInstances. Where a constraint asks for
 // methods they are a guess, the named types of the kernel's package.
-func representatives(u *unit, fn *types.Signature) (out [][]string, guess bool) {
+func representatives(u *source.Unit, fn *types.Signature) (out [][]string, guess bool) {
 	var sets [][]string
 	var free []typeParam // whose types are known
 	n := 1
@@ -81,7 +83,7 @@ func representatives(u *unit, fn *types.Signature) (out [][]string, guess bool) 
 	}
 	for i, set := range sets {
 		if len(set) == 0 {
-			set, guess = u.typesWith(methodNames(fn.TypeParams().At(i).Constraint()), free), true
+			set, guess = typesWith(u, methodNames(fn.TypeParams().At(i).Constraint()), free), true
 			sets[i] = set
 		}
 		if len(set) == 0 {
@@ -141,25 +143,27 @@ func methodNames(constraint types.Type) (names []string) {
 
 // typesWith returns the types of u that may have the methods, in order of the
 // source. Generic types are written with type arguments, as in Gelu[C].
-func (u *unit) typesWith(methods []string, free []typeParam) (names []string) {
-	var found []*decl
-	for _, d := range u.decls {
-		d.load()
-		if g, ok := d.node.(*ast.GenDecl); ok && g.Tok == token.TYPE && u.mayHave(d.name, g.Specs[0].(*ast.TypeSpec), methods) {
+func typesWith(u *source.Unit, methods []string, free []typeParam) (names []string) {
+	var found []*source.Decl
+	for _, d := range u.Decls {
+		d.Load()
+		if g, ok := d.Node.(*ast.GenDecl); ok && g.Tok == token.TYPE && mayHave(u, d.Name, g.Specs[0].(*ast.TypeSpec), methods) {
 			found = append(found, d)
 		}
 	}
-	slices.SortFunc(found, func(a, b *decl) int { return cmp.Or(cmp.Compare(a.file.ord, b.file.ord), cmp.Compare(a.ord, b.ord)) })
+	slices.SortFunc(found, func(a, b *source.Decl) int {
+		return cmp.Or(cmp.Compare(a.File.Ord, b.File.Ord), cmp.Compare(a.Ord, b.Ord))
+	})
 	for _, d := range found {
-		for _, args := range typeArgTexts(d.node.(*ast.GenDecl).Specs[0].(*ast.TypeSpec), free) {
-			names = append(names, d.name+args)
+		for _, args := range typeArgTexts(d.Node.(*ast.GenDecl).Specs[0].(*ast.TypeSpec), free) {
+			names = append(names, d.Name+args)
 		}
 	}
 	return names
 }
 
 // mayHave reports whether a type has the methods or may have them from a field.
-func (u *unit) mayHave(name string, spec *ast.TypeSpec, methods []string) bool {
+func mayHave(u *source.Unit, name string, spec *ast.TypeSpec, methods []string) bool {
 	switch t := spec.Type.(type) {
 	case *ast.InterfaceType:
 		return false
@@ -168,7 +172,7 @@ func (u *unit) mayHave(name string, spec *ast.TypeSpec, methods []string) bool {
 			return true
 		}
 	}
-	return spec.Assign.IsValid() || !slices.ContainsFunc(methods, func(m string) bool { return u.methods[name][m] == nil })
+	return spec.Assign.IsValid() || !slices.ContainsFunc(methods, func(m string) bool { return u.Methods[name][m] == nil })
 }
 
 // typeArgTexts writes type arguments for a type that may do: the type parameters
@@ -209,7 +213,7 @@ func unqualified(x ast.Expr) string {
 func substitute(text string, byParam map[string]string) string {
 	var b strings.Builder
 	for text != "" {
-		name := ident(text)
+		name := source.Ident(text)
 		if name == "" {
 			b.WriteByte(text[0])
 			text = text[1:]

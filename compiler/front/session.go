@@ -11,6 +11,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/front/internal/constval"
+	"github.com/gokiln/kiln/compiler/front/internal/lru"
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -40,8 +42,8 @@ type sessions struct {
 	sync.Mutex
 	large  *session
 	small  []*session
-	roots  []*decl // of all requests so far
-	known  map[*decl]bool
+	roots  []*source.Decl // of all requests so far
+	known  map[*source.Decl]bool
 	floats bool // see build.floats8
 	misses int
 	fixed  bool // a large session had mistakes: there will be no other
@@ -51,17 +53,17 @@ type sessions struct {
 const maxSmall = 8
 
 // sessionsOf returns the sessions of a kernel package.
-func sessionsOf(u *unit) *sessions {
-	return u.attach(func() any { return new(sessions) }).(*sessions)
+func sessionsOf(u *source.Unit) *sessions {
+	return u.Attach(func() any { return new(sessions) }).(*sessions)
 }
 
 // keepSessions notes that u has sessions, and how large they are.
-func keepSessions(u *unit) {
+func keepSessions(u *source.Unit) {
 	ws := sessionsOf(u)
 	ws.Lock()
 	n := ws.bytes()
 	ws.Unlock()
-	shared.put(u, u, n)
+	shared.Put(u, u, n)
 }
 
 func (ws *sessions) clear() {
@@ -72,22 +74,22 @@ func (ws *sessions) clear() {
 
 // query is what a request needs of a session.
 type query struct {
-	u      *unit
-	kernel *decl
-	roots  []*decl
+	u      *source.Unit
+	kernel *source.Decl
+	roots  []*source.Decl
 	floats bool
 	key    string // of the instance, "" for a kernel without type parameters
 
 	inst    *ast.GenDecl // declares a variable that holds the instance
-	file    *file        // of its text
+	file    *source.File // of its text
 	imports map[string]string
 }
 
 // query finds what a request names, nil if that is not as plain as it has to be.
-func (b *build) query(u *unit, kernel *decl, req Request) *query {
-	w := &query{u: u, kernel: kernel, roots: []*decl{kernel}}
-	fn, ok := kernel.node.(*ast.FuncDecl)
-	if !ok || kernel.next != nil || len(req.Funcs) > 0 {
+func (b *build) query(u *source.Unit, kernel *source.Decl, req Request) *query {
+	w := &query{u: u, kernel: kernel, roots: []*source.Decl{kernel}}
+	fn, ok := kernel.Node.(*ast.FuncDecl)
+	if !ok || kernel.Next != nil || len(req.Funcs) > 0 {
 		return nil
 	}
 	if fn.Type.TypeParams == nil {
@@ -98,43 +100,43 @@ func (b *build) query(u *unit, kernel *decl, req Request) *query {
 	}
 	text, imports := instanceText(u, kernel, req)
 	w.key = text
-	tree, tok, err := parseFile("instance", []byte(w.key), 0)
+	tree, tok, err := source.ParseFile("instance", []byte(w.key), 0)
 	if err != nil || !plainInstance(tree) {
 		return nil
 	}
 	d := (&instance{kernel: kernel, tok: tok, imports: imports}).decl(u, tree)
-	w.inst, w.file = d.node.(*ast.GenDecl), d.file
-	if !b.resolve(w, d.refs) {
+	w.inst, w.file = d.Node.(*ast.GenDecl), d.File
+	if !b.resolve(w, d.Refs) {
 		return nil
 	}
 	return w
 }
 
 // resolve finds the declarations that the instance names.
-func (b *build) resolve(w *query, r *refs) bool {
-	for _, id := range r.names {
-		switch d := w.u.decls[id.Name]; {
-		case d != nil && d.next == nil:
+func (b *build) resolve(w *query, r *source.Refs) bool {
+	for _, id := range r.Names {
+		switch d := w.u.Decls[id.Name]; {
+		case d != nil && d.Next == nil:
 			w.roots = append(w.roots, d)
 		case d != nil || types.Universe.Lookup(id.Name) == nil:
 			return false
 		}
 	}
 	w.imports = map[string]string{}
-	for _, s := range r.sels {
-		im, from, err := b.findImport(w.file, s.pkg.Name)
-		if err != nil || from == nil || w.u.decls[s.pkg.Name] != nil {
+	for _, s := range r.Sels {
+		im, from, err := b.findImport(w.file, s.Package.Name)
+		if err != nil || from == nil || w.u.Decls[s.Package.Name] != nil {
 			return false
 		}
-		d := from.decls[s.sel.Sel.Name]
-		if d == nil || d.next != nil {
+		d := from.Decls[s.Sel.Sel.Name]
+		if d == nil || d.Next != nil {
 			return false
 		}
 		w.roots = append(w.roots, d)
 		w.floats = w.floats || isFloat8(from, d)
-		w.imports[s.pkg.Name] = im.path
+		w.imports[s.Package.Name] = im.Path
 	}
-	return len(r.weak) == 0
+	return len(r.Weak) == 0
 }
 
 // covers reports whether the session holds what a request names.
@@ -155,10 +157,10 @@ func (w *session) covers(q *query) bool {
 func (w *session) fresh(load Loader) bool {
 	b := newBuild(load)
 	for _, u := range w.b.order {
-		if u.lib || u.path == w.b.order[0].path {
+		if u.Lib || u.Path == w.b.order[0].Path {
 			continue
 		}
-		if v, err := b.unit(u.path); err != nil || v != u {
+		if v, err := b.unit(u.Path); err != nil || v != u {
 			return false
 		}
 	}
@@ -167,7 +169,7 @@ func (w *session) fresh(load Loader) bool {
 
 // find returns a session for q, nil if there is none: the caller then compiles on
 // its own. grow is set if it should compile for all requests so far.
-func (ws *sessions) find(q *query, load Loader) (w *session, grow []*decl) {
+func (ws *sessions) find(q *query, load Loader) (w *session, grow []*source.Decl) {
 	ws.Lock()
 	defer ws.Unlock()
 	for _, w := range append(slices.Clip(ws.small), ws.large) {
@@ -176,7 +178,7 @@ func (ws *sessions) find(q *query, load Loader) (w *session, grow []*decl) {
 		}
 	}
 	if ws.known == nil {
-		ws.known = map[*decl]bool{}
+		ws.known = map[*source.Decl]bool{}
 	}
 	for _, d := range q.roots {
 		if !ws.known[d] {
@@ -207,7 +209,7 @@ func (b *build) reuse(q *query, req Request) (m *ir.Module) {
 	if w == nil {
 		return nil
 	}
-	shared.get(q.u) // it is in use
+	shared.Get(q.u) // it is in use
 	defer func() {
 		if recover() != nil {
 			m = nil // compiled on its own it fails too, and says where
@@ -235,7 +237,7 @@ func (b *build) fork(req Request) *build {
 }
 
 // enlarge makes a session for all requests so far.
-func (b *build) enlarge(u *unit, roots []*decl) *session {
+func (b *build) enlarge(u *source.Unit, roots []*source.Decl) *session {
 	ws := sessionsOf(u)
 	ws.Lock()
 	n, floats := ws.misses, ws.floats
@@ -246,7 +248,7 @@ func (b *build) enlarge(u *unit, roots []*decl) *session {
 	ws.Unlock()
 
 	c := newBuild(b.loader)
-	c.units[u.path] = u
+	c.units[u.Path] = u
 	c.part(u)
 	c.floats8 = floats
 	ok := c.safely(func() {
@@ -314,7 +316,7 @@ func (w *session) function(q *query) *ssa.Function {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if q.key == "" {
-		return w.b.part(q.u).ssa.Func(q.kernel.name)
+		return w.b.part(q.u).ssa.Func(q.kernel.Name)
 	}
 	fn, ok := w.fns[q.key]
 	if !ok {
@@ -332,12 +334,12 @@ func (w *session) instantiate(q *query) *ssa.Function {
 	spec := q.inst.Specs[0].(*ast.ValueSpec)
 	name := &ast.Ident{NamePos: spec.Names[0].NamePos, Name: fmt.Sprintf("%s%d", instanceVar, len(w.fns)+1)}
 	spec.Names[0] = name
-	one := &part{u: q.u, imports: map[*file]map[string]string{q.file: q.imports}}
+	one := &part{u: q.u, imports: map[*source.File]map[string]string{q.file: q.imports}}
 	tree := one.newFile(q.file, q.inst)
 	tree.Decls = append(tree.Decls, q.inst)
 
-	w.b.Fset.AddExistingFiles(q.file.tok)
-	defer w.b.Fset.RemoveFile(q.file.tok)
+	w.b.Fset.AddExistingFiles(q.file.Tok)
+	defer w.b.Fset.RemoveFile(q.file.Tok)
 	wrong := false
 	info := newInfo()
 	conf := &types.Config{GoVersion: goVersion, Sizes: sizes, Importer: importer{w.b}, Error: func(error) { wrong = true }}
@@ -345,7 +347,7 @@ func (w *session) instantiate(q *query) *ssa.Function {
 	if wrong {
 		return nil
 	}
-	pkg := w.b.prog.CreatePackage(types.NewPackage(q.u.path+"/"+name.Name, q.u.name), []*ast.File{tree}, info, false)
+	pkg := w.b.prog.CreatePackage(types.NewPackage(q.u.Path+"/"+name.Name, q.u.Name), []*ast.File{tree}, info, false)
 	pkg.Build()
 	return storedFunc(pkg, name.Name)
 }
@@ -353,12 +355,12 @@ func (w *session) instantiate(q *query) *ssa.Function {
 // maxShared bounds what is kept of packages that are checked and built, in bytes.
 const maxShared = 64 << 20
 
-var shared = kept[*unit, *unit]{most: maxShared, drop: func(u *unit) { sessionsOf(u).clear() }}
+var shared = lru.Cache[*source.Unit, *source.Unit]{Most: maxShared, Drop: func(u *source.Unit) { sessionsOf(u).clear() }}
 
 // Trim gives back the memory that is kept to compile further kernels faster.
 func Trim() {
-	parsed.clear()
-	shared.clear()
+	source.Parsed.Clear()
+	shared.Clear()
 }
 
 // What a compilation takes in memory, as measured.

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 )
 
 // alone compiles without what other compilations left behind.
@@ -15,7 +17,7 @@ func alone(t *testing.T, req Request, load Loader) string {
 	b := newBuild(load)
 	u, err := b.unit(req.Pkg)
 	require.NoError(t, err)
-	m, err := b.compile(u, u.kernel(req.Func), req)
+	m, err := b.compile(u, u.Kernel(req.Func), req)
 	require.NoError(t, err)
 	return m.String()
 }
@@ -58,7 +60,7 @@ func TestReuse(t *testing.T) {
 	}
 	p, err := load("example.com/functors")
 	require.NoError(t, err)
-	ws := sessionsOf(parsePackage(p))
+	ws := sessionsOf(source.Parse(p))
 	require.False(t, ws.fixed)
 	require.GreaterOrEqual(t, len(ws.large.fns), 2, "the large session serves requests")
 	require.LessOrEqual(t, len(ws.small)+ws.large.requests, 18, "no types are compiled on their own twice")
@@ -82,7 +84,7 @@ func TestReuseCases(t *testing.T) {
 			}
 		}
 	}
-	require.False(t, sessionsOf(parsePackage(p)).fixed)
+	require.False(t, sessionsOf(source.Parse(p)).fixed)
 }
 
 // A session is not used when a package that it was made of has another text.
@@ -132,7 +134,7 @@ func TestFewWorlds(t *testing.T) {
 	build(0)
 	_, err := Build(Request{Pkg: "example.com/functors", Func: "Bad"}, load)
 	require.ErrorContains(t, err, "undefined: few")
-	ws := sessionsOf(parsePackage(must(load("example.com/functors"))))
+	ws := sessionsOf(source.Parse(must(load("example.com/functors"))))
 	require.True(t, ws.fixed)
 	for i := range maxSmall + 2 {
 		build(i + 1)

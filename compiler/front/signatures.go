@@ -10,6 +10,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front/internal/gotype"
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 	"github.com/gokiln/kiln/compiler/input"
 )
 
@@ -28,44 +29,44 @@ type Signature struct {
 // that mistakes in them do not matter; a kernel with a mistake in its signature is left
 // out and reported.
 func Signatures(p *Package, load Loader) ([]Signature, diag.List) {
-	u := parsePackage(p)
-	if len(u.errs) > 0 {
-		return nil, u.errs.Sorted()
+	u := source.Parse(p)
+	if len(u.Errs) > 0 {
+		return nil, u.Errs.Sorted()
 	}
 	b := newBuild(load)
-	b.units[u.path] = u
-	for _, k := range u.kernels {
-		b.reach(k.header())
+	b.units[u.Path] = u
+	for _, k := range u.Kernels {
+		b.reach(header(k))
 	}
 	b.check()
 	b.headers(u)
 	var out []Signature
-	for _, k := range u.kernels {
+	for _, k := range u.Kernels {
 		sig := b.signature(u, k)
-		fn := k.node.(*ast.FuncDecl)
+		fn := k.Node.(*ast.FuncDecl)
 		if sig == nil || invalid(sig) {
 			continue // reported
 		}
-		name := path.Base(k.file.name)
-		out = append(out, Signature{Package: u.path, Kernel: k.name, Pos: b.Position(fn.Name.Pos()), Doc: fn.Doc.Text(), File: name, Constraint: k.file.constraint(), Type: sig})
+		name := path.Base(k.File.Name)
+		out = append(out, Signature{Package: u.Path, Kernel: k.Name, Pos: b.Position(fn.Name.Pos()), Doc: fn.Doc.Text(), File: name, Constraint: constraintOf(k.File), Type: sig})
 	}
 	return out, b.Diags.Sorted()
 }
 
 // header returns a declaration of a kernel that has no body to follow or to check.
-func (d *decl) header() *decl {
-	d.load()
-	fn := *d.node.(*ast.FuncDecl)
+func header(d *source.Decl) *source.Decl {
+	d.Load()
+	fn := *d.Node.(*ast.FuncDecl)
 	fn.Body = &ast.BlockStmt{Lbrace: fn.Type.End(), Rbrace: fn.Type.End()}
-	return &decl{unit: d.unit, file: d.file, ord: d.ord, name: d.name, recv: d.recv, marks: d.marks, node: &fn, refs: collect(&fn, d.file.tree)}
+	return &source.Decl{Unit: d.Unit, File: d.File, Ord: d.Ord, Name: d.Name, Recv: d.Recv, Marks: d.Marks, Node: &fn, Refs: source.Collect(&fn, d.File.Tree)}
 }
 
 // headers reports what no kernel may have in its signature.
-func (b *build) headers(u *unit) {
+func (b *build) headers(u *source.Unit) {
 	c := subsetChecker{b: b}
-	for _, k := range u.kernels {
+	for _, k := range u.Kernels {
 		if sig := b.signature(u, k); sig == nil || !mistyped(sig) {
-			c.kernel(k.node.(*ast.FuncDecl))
+			c.kernel(k.Node.(*ast.FuncDecl))
 		}
 	}
 }
@@ -80,10 +81,10 @@ func mistyped(sig *types.Signature) bool {
 	return strings.Contains(types.TypeString(sig, nil), types.Typ[types.Invalid].Name())
 }
 
-// constraint returns the line that says when f is part of a build.
-func (f *file) constraint() string {
-	for _, g := range f.tree.Comments {
-		if g.Pos() > f.tree.Package {
+// constraintOf returns the line that says when f is part of a build.
+func constraintOf(f *source.File) string {
+	for _, g := range f.Tree.Comments {
+		if g.Pos() > f.Tree.Package {
 			break
 		}
 		for _, c := range g.List {

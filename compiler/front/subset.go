@@ -7,6 +7,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front/internal/gotype"
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 )
 
 // subset checks reached code of kernel packages for what Go has and kernels do
@@ -14,7 +15,7 @@ import (
 // position; what needs types of an instance is checked by the lowering.
 func (b *build) subset() {
 	for _, u := range b.order {
-		if u.lib {
+		if u.Lib {
 			continue
 		}
 		for _, d := range b.part(u).decls {
@@ -24,11 +25,11 @@ func (b *build) subset() {
 	b.foreignWrites()
 }
 
-func (b *build) subsetDecl(d *decl) {
+func (b *build) subsetDecl(d *source.Decl) {
 	c := &subsetChecker{b: b, called: map[ast.Expr]bool{}, operand: map[ast.Expr]bool{}}
-	switch n := d.node.(type) {
+	switch n := d.Node.(type) {
 	case *ast.FuncDecl:
-		if d.marks.kernel {
+		if d.Marks.Kernel {
 			c.kernel(n)
 		} else {
 			c.signature(n)
@@ -36,13 +37,13 @@ func (b *build) subsetDecl(d *decl) {
 		if n.Body != nil {
 			c.walk(n.Body)
 		}
-		for _, m := range d.file.misplaced {
+		for _, m := range d.File.Misplaced {
 			if n.Pos() <= m.Pos && m.Pos < n.End() {
 				b.Report(m.Pos, diag.Unroll, "", "%s", m.Msg)
 			}
 		}
 	case *ast.GenDecl:
-		if d.isVar {
+		if d.IsVar {
 			c.table(d)
 		}
 		for _, s := range n.Specs {

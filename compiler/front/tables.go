@@ -8,6 +8,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front/internal/gotype"
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -16,18 +17,18 @@ import (
 
 // usesTable follows name, a package variable declared by t, and reports why a kernel cannot use
 // it, if so.
-func (b *build) usesTable(pos token.Pos, name string, t *decl) bool {
-	init, why, fix := t.initialiser()
+func (b *build) usesTable(pos token.Pos, name string, t *source.Decl) bool {
+	init, why, fix := initialiser(t)
 	switch {
 	case why != "":
 		b.ReportFix(pos, diag.Global, fix, "package variable %s %s", name, why)
 		return false
-	case init == nil && !t.declaresType():
+	case init == nil && !declaresType(t):
 		b.Report(pos, diag.Global, "", "package variable %s in a kernel", name)
 		return false
 	}
 	b.tableUses = append(b.tableUses, tableUse{pos, name, t})
-	if w, ok := t.unit.written().own[t.name]; ok {
+	if w, ok := t.Unit.Written().Own[t.Name]; ok {
 		b.reportWrite(pos, name, w)
 		return false
 	}
@@ -36,8 +37,8 @@ func (b *build) usesTable(pos token.Pos, name string, t *decl) bool {
 
 // initialiser returns the composite literal that a package variable begins with, nil for none. If
 // it is plain without types that the variable is no table, it says why, and what to do.
-func (d *decl) initialiser() (init *ast.CompositeLit, why, fix string) {
-	spec := d.varSpec()
+func initialiser(d *source.Decl) (init *ast.CompositeLit, why, fix string) {
+	spec := varSpec(d)
 	array := spec.Type
 	var value ast.Expr
 	if len(spec.Values) == 1 {
@@ -48,11 +49,11 @@ func (d *decl) initialiser() (init *ast.CompositeLit, why, fix string) {
 	}
 	const parameter = ", or pass it as a parameter"
 	if t, ok := array.(*ast.ArrayType); ok && t.Len == nil {
-		return nil, "is a slice: kernels can read package variables that are arrays", "make it an array, as in var " + d.name + " = [...]T{…}" + parameter
+		return nil, "is a slice: kernels can read package variables that are arrays", "make it an array, as in var " + d.Name + " = [...]T{…}" + parameter
 	}
 	if _, isArray := spec.Type.(*ast.ArrayType); init == nil && value != nil {
 		if _, isCall := value.(*ast.CallExpr); isCall || isArray {
-			return nil, "is not initialised by constants", "write its elements as constants, as in var " + d.name + " = [...]T{…}" + parameter
+			return nil, "is not initialised by constants", "write its elements as constants, as in var " + d.Name + " = [...]T{…}" + parameter
 		}
 	}
 	if len(spec.Names) > 1 && (init != nil || len(spec.Values) > 1) {
@@ -63,8 +64,8 @@ func (d *decl) initialiser() (init *ast.CompositeLit, why, fix string) {
 
 // declaresType reports whether a variable without a value has the type of an array, or one that
 // may be.
-func (d *decl) declaresType() bool {
-	spec := d.varSpec()
+func declaresType(d *source.Decl) bool {
+	spec := varSpec(d)
 	if len(spec.Values) > 0 || len(spec.Names) > 1 {
 		return false
 	}
@@ -72,28 +73,28 @@ func (d *decl) declaresType() bool {
 	case *ast.ArrayType:
 		return true
 	case *ast.Ident: // of a named type of the package
-		return d.unit.decls[t.Name] != nil
+		return d.Unit.Decls[t.Name] != nil
 	}
 	return false
 }
 
-func (d *decl) varSpec() *ast.ValueSpec {
-	specs := d.node.(*ast.GenDecl).Specs
+func varSpec(d *source.Decl) *ast.ValueSpec {
+	specs := d.Node.(*ast.GenDecl).Specs
 	return specs[len(specs)-1].(*ast.ValueSpec)
 }
 
-func (b *build) reportWrite(pos token.Pos, name string, w write) {
-	b.AddFile(w.file.tok)
-	at := b.Position(w.pos)
+func (b *build) reportWrite(pos token.Pos, name string, w source.Write) {
+	b.AddFile(w.File.Tok)
+	at := b.Position(w.Pos)
 	b.ReportFix(pos, diag.Global, "leave it as it is initialised, or pass it as a parameter",
-		"package variable %s %s at %s:%d:%d: kernels can read those that nobody writes", name, w.what, at.File, at.Line, at.Col)
+		"package variable %s %s at %s:%d:%d: kernels can read those that nobody writes", name, w.What, at.File, at.Line, at.Col)
 }
 
 // foreignWrites reports tables that a package other than their own writes, among those that the
 // compilation has read.
 func (b *build) foreignWrites() {
 	for _, use := range b.tableUses {
-		if !ast.IsExported(use.decl.name) {
+		if !ast.IsExported(use.decl.Name) {
 			continue
 		}
 		for _, u := range b.order {
@@ -105,47 +106,47 @@ func (b *build) foreignWrites() {
 	}
 }
 
-func (b *build) writtenBy(u *unit, d *decl) (write, bool) {
-	if u == d.unit || u.lib {
-		return write{}, false
+func (b *build) writtenBy(u *source.Unit, d *source.Decl) (source.Write, bool) {
+	if u == d.Unit || u.Lib {
+		return source.Write{}, false
 	}
-	for _, w := range u.written().others[d.name] {
-		if _, from, err := b.findImport(w.file, w.pkg); err == nil && from == d.unit {
+	for _, w := range u.Written().Others[d.Name] {
+		if _, from, err := b.findImport(w.File, w.Package); err == nil && from == d.Unit {
 			return w, true
 		}
 	}
-	return write{}, false
+	return source.Write{}, false
 }
 
 // table computes the contents of a reached package variable.
-func (c *subsetChecker) table(d *decl) {
-	spec := d.varSpec()
+func (c *subsetChecker) table(d *source.Decl) {
+	spec := varSpec(d)
 	name := spec.Names[0]
 	v, ok := c.b.info.Defs[name].(*types.Var)
 	if !ok {
 		return // a mistake that the type checker reported
 	}
 	if _, ok := v.Type().Underlying().(*types.Array); !ok {
-		c.report(name, diag.Global, "package variable %s in a kernel", d.name)
+		c.report(name, diag.Global, "package variable %s in a kernel", d.Name)
 		return
 	}
 	m := gotype.Memory(v.Type())
 	if m != nil && m.Size() > ir.MaxTables {
-		c.b.ReportFix(name.Pos(), diag.TooLarge, "pass it as a slice", "table %s has %d bytes, the tables of a kernel have at most %d together", d.name, m.Size(), ir.MaxTables)
+		c.b.ReportFix(name.Pos(), diag.TooLarge, "pass it as a slice", "table %s has %d bytes, the tables of a kernel have at most %d together", d.Name, m.Size(), ir.MaxTables)
 		return
 	}
 	var err error
 	t := &ir.Table{}
 	if m != nil {
-		t, err = ir.NewTable(d.unit.name+"."+d.name, m)
+		t, err = ir.NewTable(d.Unit.Name+"."+d.Name, m)
 	}
 	if m == nil || err != nil {
-		c.b.ReportFix(name.Pos(), diag.Global, "take arrays of numbers and bools, and structs of them", "package variable %s has type %s, which cannot be in constant memory", d.name, gotype.Name(v.Type()))
+		c.b.ReportFix(name.Pos(), diag.Global, "take arrays of numbers and bools, and structs of them", "package variable %s has type %s, which cannot be in constant memory", d.Name, gotype.Name(v.Type()))
 		return
 	}
 	for _, x := range spec.Values {
 		c.walk(x)
-		c.fill(t, d.name, x, m, 0)
+		c.fill(t, d.Name, x, m, 0)
 	}
 	if c.b.tables == nil {
 		c.b.tables = map[*types.Var]*ir.Table{}

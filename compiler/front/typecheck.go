@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/source"
 )
 
 // goVersion is the language version of kernel code: loop variables are per
@@ -44,13 +45,13 @@ func (b *build) check() {
 
 var errCycle = errors.New("import cycle")
 
-func (b *build) checkUnit(u *unit) error {
+func (b *build) checkUnit(u *source.Unit) error {
 	p := b.part(u)
 	if p.checking {
 		return errCycle
 	}
 	if p.pkg == nil {
-		p.pkg = types.NewPackage(u.path, u.name)
+		p.pkg = types.NewPackage(u.Path, u.Name)
 		conf := &types.Config{
 			GoVersion: goVersion,
 			Sizes:     sizes,
@@ -87,26 +88,26 @@ func (im importer) Import(path string) (*types.Package, error) {
 
 // files makes syntax trees that hold only the given declarations and the
 // imports these use. They share nodes with the parsed files.
-func (p *part) files(decls []*decl) []*ast.File {
+func (p *part) files(decls []*source.Decl) []*ast.File {
 	var files []*ast.File
-	var last *file
+	var last *source.File
 	done := map[ast.Decl]bool{}
 	for _, d := range decls {
-		if d.file != last {
-			last = d.file
-			files = append(files, p.newFile(d.file, d.node))
+		if d.File != last {
+			last = d.File
+			files = append(files, p.newFile(d.File, d.Node))
 		}
 		f := files[len(files)-1]
-		if !done[d.node] {
-			done[d.node] = true
-			f.Decls = append(f.Decls, d.node)
+		if !done[d.Node] {
+			done[d.Node] = true
+			f.Decls = append(f.Decls, d.Node)
 		}
 	}
 	return files
 }
 
-func (p *part) newFile(src *file, first ast.Decl) *ast.File {
-	f := &ast.File{Package: src.pkg.Pos(), Name: src.pkg, FileStart: first.Pos(), FileEnd: first.End()}
+func (p *part) newFile(src *source.File, first ast.Decl) *ast.File {
+	f := &ast.File{Package: src.Package.Pos(), Name: src.Package, FileStart: first.Pos(), FileEnd: first.End()}
 	if !f.Package.IsValid() {
 		f.Package = first.Pos()
 	}
@@ -121,10 +122,10 @@ func (p *part) newFile(src *file, first ast.Decl) *ast.File {
 			Name: &ast.Ident{NamePos: f.Package, Name: name},
 			Path: &ast.BasicLit{ValuePos: f.Package, Kind: token.STRING, Value: fmt.Sprintf("%q", imports[name])},
 		}
-		for _, im := range src.imports {
-			if im.path == imports[name] {
-				spec.Path.ValuePos = im.spec.Path.Pos()
-				spec.Name.NamePos = im.spec.Pos()
+		for _, im := range src.Imports {
+			if im.Path == imports[name] {
+				spec.Path.ValuePos = im.Spec.Path.Pos()
+				spec.Name.NamePos = im.Spec.Pos()
 			}
 		}
 		f.Imports = append(f.Imports, spec)

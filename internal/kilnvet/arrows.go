@@ -28,6 +28,8 @@ var arrows = []arrow{
 	{from: "compiler/front/internal/report", to: []string{"compiler/diag"}},
 	{from: "compiler/front/internal/unroll"},
 	{from: "compiler/front/internal/constval", to: []string{"compiler/ir", "compiler/input", "compiler/front/internal/gotype"}},
+	{from: "compiler/front/internal/lru"},
+	{from: "compiler/front/internal/source", to: []string{"dsl", "compiler/diag", "compiler/input", "compiler/front/internal/unroll", "compiler/front/internal/lru"}},
 	{from: "compiler/front/internal/lower", to: []string{"compiler/ir", "compiler/diag", "compiler/input", "internal/devlog", "compiler/front/internal/gotype", "compiler/front/internal/report", "compiler/front/internal/unroll", "compiler/front/internal/constval"}},
 	{from: "compiler/front", to: []string{"dsl", "compiler/ir", "compiler/diag", "compiler/input", "internal/devlog"}},
 	{from: "compiler/analysis", to: []string{"compiler/ir", "internal/devlog"}},

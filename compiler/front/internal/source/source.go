@@ -1,4 +1,4 @@
-package front
+package source
 
 import (
 	"go/ast"
@@ -10,7 +10,9 @@ import (
 	"sync/atomic"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front/internal/lru"
 	"github.com/gokiln/kiln/compiler/front/internal/unroll"
+	"github.com/gokiln/kiln/compiler/input"
 )
 
 // Every parsed text gets its own range of positions, so that syntax trees can
@@ -19,8 +21,8 @@ var nextBase atomic.Int64
 
 func init() { nextBase.Store(1 << 10) }
 
-// parseFile parses text at a fresh range of positions.
-func parseFile(name string, text []byte, mode parser.Mode) (*ast.File, *token.File, error) {
+// ParseFile parses text at a fresh range of positions.
+func ParseFile(name string, text []byte, mode parser.Mode) (*ast.File, *token.File, error) {
 	size := int64(len(text)) + 2
 	base := int(nextBase.Add(size) - size)
 	fset := token.NewFileSet()
@@ -32,7 +34,8 @@ func parseFile(name string, text []byte, mode parser.Mode) (*ast.File, *token.Fi
 // maxParsed bounds what is kept of parsed packages, in bytes: dozens of them.
 const maxParsed = 64 << 20
 
-var parsed = kept[[32]byte, *unit]{most: maxParsed}
+// Parsed is what is kept of parsed packages, by the hash of their text.
+var Parsed = lru.Cache[[32]byte, *Unit]{Most: maxParsed}
 
 // What a parsed package takes in memory, as measured.
 const (
@@ -40,10 +43,10 @@ const (
 	textBytes = 14      // each byte of its text
 )
 
-// parsePackage parses a package, or finds it by the hash of its text.
-func parsePackage(p *Package) *unit {
+// Parse parses a package, or finds it by the hash of its text.
+func Parse(p *input.Package) *Unit {
 	key := p.Sum()
-	if u, ok := parsed.get(key); ok {
+	if u, ok := Parsed.Get(key); ok {
 		return u
 	}
 	u := parseUnit(p)
@@ -51,12 +54,12 @@ func parsePackage(p *Package) *unit {
 	for _, f := range p.Files {
 		n += textBytes * len(f.Text)
 	}
-	parsed.put(key, u, n)
+	Parsed.Put(key, u, n)
 	return u
 }
 
-func parseUnit(p *Package) *unit {
-	u := &unit{path: p.Path, decls: map[string]*decl{}, methods: map[string]map[string]*decl{}}
+func parseUnit(p *input.Package) *Unit {
+	u := &Unit{Path: p.Path, Decls: map[string]*Decl{}, Methods: map[string]map[string]*Decl{}}
 	dir := p.DisplayDir
 	if dir == "" {
 		dir = p.Path
@@ -70,92 +73,92 @@ func parseUnit(p *Package) *unit {
 	return u
 }
 
-func (u *unit) addFile(name string, ord int, text []byte) {
-	tree, tok, err := parseFile(name, text, parser.ParseComments)
+func (u *Unit) addFile(name string, ord int, text []byte) {
+	tree, tok, err := ParseFile(name, text, parser.ParseComments)
 	if err != nil {
 		u.syntaxErrors(name, err)
 	}
 	if tree == nil || tree.Name == nil {
 		return
 	}
-	if u.name == "" {
-		u.name = tree.Name.Name
+	if u.Name == "" {
+		u.Name = tree.Name.Name
 	}
-	f := &file{unit: u, name: name, ord: ord, pkg: tree.Name, tree: tree, tok: tok}
-	u.files = append(u.files, f)
-	f.misplaced = unroll.Insert(tree, tok, text)
+	f := &File{Unit: u, Name: name, Ord: ord, Package: tree.Name, Tree: tree, Tok: tok}
+	u.Files = append(u.Files, f)
+	f.Misplaced = unroll.Insert(tree, tok, text)
 	for _, s := range tree.Imports {
-		f.imports = append(f.imports, newImport(s))
+		f.Imports = append(f.Imports, newImport(s))
 	}
 	for _, n := range tree.Decls {
 		u.addDecl(f, tree, n)
 	}
 }
 
-func newImport(s *ast.ImportSpec) *importSpec {
-	im := &importSpec{path: strings.Trim(s.Path.Value, "\"`"), spec: s}
+func newImport(s *ast.ImportSpec) *Import {
+	im := &Import{Path: strings.Trim(s.Path.Value, "\"`"), Spec: s}
 	if s.Name != nil {
-		im.name = s.Name.Name
+		im.Name = s.Name.Name
 	}
 	return im
 }
 
-func (u *unit) syntaxErrors(name string, err error) {
+func (u *Unit) syntaxErrors(name string, err error) {
 	list, ok := err.(scanner.ErrorList)
 	if !ok {
-		u.errs.Add(diag.New(diag.Position{File: name}, diag.Syntax, err.Error(), ""))
+		u.Errs.Add(diag.New(diag.Position{File: name}, diag.Syntax, err.Error(), ""))
 		return
 	}
 	for _, e := range list {
-		u.errs.Add(diag.New(diag.Position{File: name, Line: e.Pos.Line, Col: e.Pos.Column}, diag.Syntax, e.Msg, ""))
+		u.Errs.Add(diag.New(diag.Position{File: name, Line: e.Pos.Line, Col: e.Pos.Column}, diag.Syntax, e.Msg, ""))
 	}
 }
 
 // addDecl records the names that n declares. The parts of a group become
 // declarations of their own, because a group may mix what kernels need with
 // what only the host can compile.
-func (u *unit) addDecl(f *file, tree *ast.File, n ast.Decl) {
+func (u *Unit) addDecl(f *File, tree *ast.File, n ast.Decl) {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
-		d := &decl{file: f, ord: int(n.Pos()), name: n.Name.Name, recv: receiverName(n), node: n}
+		d := &Decl{File: f, Ord: int(n.Pos()), Name: n.Name.Name, Recv: receiverName(n), Node: n}
 		if n.Doc != nil {
 			for _, c := range n.Doc.List {
-				d.marks.add(c.Text)
+				d.Marks.add(c.Text)
 				if strayMark(c.Text) {
-					d.stray = c.Text
+					d.Stray = c.Text
 				}
-				if strings.HasPrefix(c.Text, instancesMark) {
-					d.wants = append(d.wants, c)
+				if strings.HasPrefix(c.Text, InstancesMark) {
+					d.Wants = append(d.Wants, c)
 				}
 			}
 		}
 		switch {
-		case d.marks.kernel:
-		case d.marks.fastmath:
-			d.stray = "//kiln:fastmath"
-		case len(d.wants) > 0:
-			d.stray = strings.TrimSpace(instancesMark)
+		case d.Marks.Kernel:
+		case d.Marks.FastMath:
+			d.Stray = "//kiln:fastmath"
+		case len(d.Wants) > 0:
+			d.Stray = strings.TrimSpace(InstancesMark)
 		}
-		d.refs = collect(n, tree)
+		d.Refs = Collect(n, tree)
 		u.add(d)
-		if d.marks.kernel {
-			u.kernels = append(u.kernels, d)
+		if d.Marks.Kernel {
+			u.Kernels = append(u.Kernels, d)
 		}
-		if d.stray != "" {
-			u.strays = append(u.strays, d)
+		if d.Stray != "" {
+			u.Strays = append(u.Strays, d)
 		}
 	case *ast.GenDecl:
 		u.addSpecs(f, tree, n)
 	}
 }
 
-func (u *unit) addSpecs(f *file, tree *ast.File, n *ast.GenDecl) {
+func (u *Unit) addSpecs(f *File, tree *ast.File, n *ast.GenDecl) {
 	var last *ast.ValueSpec
 	for i, s := range n.Specs {
 		switch s := s.(type) {
 		case *ast.TypeSpec:
 			one := &ast.GenDecl{TokPos: n.TokPos, Tok: n.Tok, Specs: []ast.Spec{s}}
-			u.add(&decl{file: f, ord: int(s.Pos()), name: s.Name.Name, node: one, refs: collect(one, tree)})
+			u.add(&Decl{File: f, Ord: int(s.Pos()), Name: s.Name.Name, Node: one, Refs: Collect(one, tree)})
 		case *ast.ValueSpec:
 			if n.Tok == token.CONST {
 				if len(s.Values) > 0 || s.Type != nil {
@@ -165,9 +168,9 @@ func (u *unit) addSpecs(f *file, tree *ast.File, n *ast.GenDecl) {
 				}
 			}
 			one := &ast.GenDecl{TokPos: n.TokPos, Tok: n.Tok, Specs: atIota(s, i)}
-			r := collect(one, tree)
+			r := Collect(one, tree)
 			for _, id := range s.Names {
-				u.add(&decl{file: f, ord: int(s.Pos()), name: id.Name, node: one, refs: r, isVar: n.Tok == token.VAR})
+				u.add(&Decl{File: f, Ord: int(s.Pos()), Name: id.Name, Node: one, Refs: r, IsVar: n.Tok == token.VAR})
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package front
+package source
 
 import (
 	"errors"
@@ -10,37 +10,39 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/gokiln/kiln/compiler/input"
 )
 
-// literal is a function literal in a unit.
-type literal struct {
-	file *file
-	node *ast.FuncLit
-	decl *decl    // that it stands in, nil for a variable
+// Literal is a function literal in a unit.
+type Literal struct {
+	File *File
+	Node *ast.FuncLit
+	Decl *Decl    // that it stands in, nil for a variable
 	top  ast.Decl // its syntax
-	name string   // outer function and number of the literal in it
+	Name string   // outer function and number of the literal in it
 }
 
-// literal finds the literal that f names.
-func (u *unit) literal(f Func) *literal {
-	for l := range u.literals {
-		if p := l.file.tok.Position(l.node.Pos()); p.Line == f.Line && p.Column == f.Col && path.Base(l.file.name) == f.File {
+// Literal finds the literal that f names.
+func (u *Unit) Literal(f input.Func) *Literal {
+	for l := range u.Literals {
+		if p := l.File.Tok.Position(l.Node.Pos()); p.Line == f.Line && p.Column == f.Col && path.Base(l.File.Name) == f.File {
 			return l
 		}
 	}
 	return nil
 }
 
-// literals yields all function literals of a unit.
-func (u *unit) literals(yield func(*literal) bool) {
-	for _, f := range u.files {
-		for _, top := range f.tree.Decls {
+// Literals yields all function literals of a unit.
+func (u *Unit) Literals(yield func(*Literal) bool) {
+	for _, f := range u.Files {
+		for _, top := range f.Tree.Decls {
 			n, more := 0, true
 			name := topName(top)
 			ast.Inspect(top, func(x ast.Node) bool {
 				if lit, ok := x.(*ast.FuncLit); ok && more {
 					n++
-					more = yield(&literal{file: f, node: lit, decl: u.declOf(top), top: top, name: fmt.Sprintf("%s.func%d", name, n)})
+					more = yield(&Literal{File: f, Node: lit, Decl: u.declOf(top), top: top, Name: fmt.Sprintf("%s.func%d", name, n)})
 				}
 				return more
 			})
@@ -71,36 +73,38 @@ func topName(n ast.Decl) string {
 
 // declOf returns the declaration that stands for the syntax n, nil for variables,
 // which kernels cannot reach.
-func (u *unit) declOf(n ast.Decl) *decl {
+func (u *Unit) declOf(n ast.Decl) *Decl {
 	fn, ok := n.(*ast.FuncDecl)
 	if !ok {
 		return nil
 	}
-	d := u.decls[fn.Name.Name]
+	d := u.Decls[fn.Name.Name]
 	if r := receiverName(fn); r != "" {
-		d = u.methods[r][fn.Name.Name]
+		d = u.Methods[r][fn.Name.Name]
 	}
-	for ; d != nil; d = d.next {
-		if d.node == n {
+	for ; d != nil; d = d.Next {
+		if d.Node == n {
 			return d
 		}
 	}
 	return nil
 }
 
-func (l *literal) outer() string { return l.name[:strings.LastIndexByte(l.name, '.')] }
+// Outer is the name of the declaration that l stands in.
+func (l *Literal) Outer() string { return l.Name[:strings.LastIndexByte(l.Name, '.')] }
 
-// scope is what a literal takes from the function around it.
-type scope struct {
-	captured []capture
+// Scope is what a literal takes from the function around it.
+type Scope struct {
+	Captured []Capture
 	decls    []ast.Decl // of constants and types, in order
 	params   []param    // type parameters that are used
 	used     map[string]bool
 }
 
-type capture struct {
-	use *ast.Ident
-	def token.Pos
+// Capture is a use of a variable that is declared around a literal.
+type Capture struct {
+	Use *ast.Ident
+	Def token.Pos
 }
 
 type param struct {
@@ -108,18 +112,21 @@ type param struct {
 	constraint ast.Expr
 }
 
-// scope finds what l takes from around it, by the parser's resolution of names.
-func (l *literal) scope() *scope {
-	s := &scope{used: map[string]bool{}}
+// Generic reports whether type parameters are among it.
+func (s *Scope) Generic() bool { return len(s.params) > 0 }
+
+// Scope finds what l takes from around it, by the parser's resolution of names.
+func (l *Literal) Scope() *Scope {
+	s := &Scope{used: map[string]bool{}}
 	seen := map[any]bool{}
-	s.walk(l, l.node, seen)
+	s.walk(l, l.Node, seen)
 	s.params = s.needed(typeParams(l))
 	slices.SortFunc(s.decls, func(a, b ast.Decl) int { return int(a.Pos() - b.Pos()) })
 	s.decls = slices.Compact(s.decls)
 	return s
 }
 
-func (s *scope) walk(l *literal, n ast.Node, seen map[any]bool) {
+func (s *Scope) walk(l *Literal, n ast.Node, seen map[any]bool) {
 	keys := map[*ast.Ident]bool{} // of composite literals: names of fields, or constants
 	sels := map[*ast.Ident]bool{}
 	ast.Inspect(n, func(x ast.Node) bool {
@@ -136,7 +143,7 @@ func (s *scope) walk(l *literal, n ast.Node, seen map[any]bool) {
 			}
 			if x.Obj != nil && !seen[x.Obj] && l.outside(x) && !(keys[x] && x.Obj.Kind == ast.Var) {
 				seen[x.Obj] = true
-				s.take(l, x, n != ast.Node(l.node), seen)
+				s.take(l, x, n != ast.Node(l.Node), seen)
 			}
 		}
 		return true
@@ -144,20 +151,20 @@ func (s *scope) walk(l *literal, n ast.Node, seen map[any]bool) {
 }
 
 // outside reports whether a name is declared in the function around l.
-func (l *literal) outside(id *ast.Ident) bool {
-	if l.file.tree.Scope.Objects[id.Name] == id.Obj {
+func (l *Literal) outside(id *ast.Ident) bool {
+	if l.File.Tree.Scope.Objects[id.Name] == id.Obj {
 		return false
 	}
-	return id.Obj.Pos() < l.node.Pos() || id.Obj.Pos() >= l.node.End()
+	return id.Obj.Pos() < l.Node.Pos() || id.Obj.Pos() >= l.Node.End()
 }
 
 // take records a name that the literal uses or, if local, a declaration that it
 // needs, whose variables are fields.
-func (s *scope) take(l *literal, use *ast.Ident, local bool, seen map[any]bool) {
+func (s *Scope) take(l *Literal, use *ast.Ident, local bool, seen map[any]bool) {
 	switch use.Obj.Kind {
 	case ast.Var:
 		if !local {
-			s.captured = append(s.captured, capture{use, use.Obj.Pos()})
+			s.Captured = append(s.Captured, Capture{use, use.Obj.Pos()})
 		}
 	case ast.Con, ast.Typ:
 		if d := l.declaring(use.Obj.Decl); d != nil {
@@ -171,7 +178,7 @@ func (s *scope) take(l *literal, use *ast.Ident, local bool, seen map[any]bool) 
 
 // needed returns the type parameters that are used, in the constraints of such
 // too.
-func (s *scope) needed(all []param) (out []param) {
+func (s *Scope) needed(all []param) (out []param) {
 	for range all { // each round finds one more, or none does
 		for _, p := range all {
 			if s.used[p.name] {
@@ -195,7 +202,7 @@ func (s *scope) needed(all []param) (out []param) {
 // declaring returns the local declaration that has a specification, nil for a type parameter. Of a
 // group of types it is the one, of a group of constants all: they may count by
 // iota.
-func (l *literal) declaring(of any) (out ast.Decl) {
+func (l *Literal) declaring(of any) (out ast.Decl) {
 	ast.Inspect(l.top, func(n ast.Node) bool {
 		g, ok := n.(*ast.GenDecl)
 		if !ok {
@@ -216,7 +223,7 @@ func (l *literal) declaring(of any) (out ast.Decl) {
 }
 
 // typeParams returns the type parameters of the function that l stands in.
-func typeParams(l *literal) (out []param) {
+func typeParams(l *Literal) (out []param) {
 	fn, ok := l.top.(*ast.FuncDecl)
 	if !ok {
 		return nil
@@ -225,11 +232,11 @@ func typeParams(l *literal) (out []param) {
 	if fn.Type.TypeParams != nil {
 		list = paramList(fn.Type.TypeParams)
 	} else if names := receiverParams(fn); len(names) > 0 {
-		d := l.file.unit.decls[receiverName(fn)]
+		d := l.File.Unit.Decls[receiverName(fn)]
 		if d == nil {
 			return nil
 		}
-		if g, ok := d.node.(*ast.GenDecl); ok {
+		if g, ok := d.Node.(*ast.GenDecl); ok {
 			list = paramList(g.Specs[0].(*ast.TypeSpec).TypeParams)
 		}
 		for i := range min(len(list), len(names)) {
@@ -275,24 +282,24 @@ func receiverParams(n *ast.FuncDecl) (names []string) {
 	return names
 }
 
-// hoist makes a function of package level that holds the literal:
+// Hoist makes a function of package level that holds the literal:
 //
 //	func name[T dsl.Float]() func(a T) T { const c = 1; { return func(a T) T { … } } }
 //
 // The literal, and the local constants and types that it uses, are the nodes of
 // its file, with their positions; all else is new. The result serves to infer T,
 // and is left out where there is none.
-func (l *literal) hoist(name string, s *scope) (*decl, error) {
-	text := "package " + l.file.pkg.Name + "; func " + name
+func (l *Literal) Hoist(name string, s *Scope) (*Decl, error) {
+	text := "package " + l.File.Package.Name + "; func " + name
 	for i, p := range s.params {
 		text += map[bool]string{true: "[", false: ", "}[i == 0] + p.name + " " + types.ExprString(p.constraint)
 	}
 	if len(s.params) > 0 {
-		text += "]() " + types.ExprString(l.node.Type) + " {}"
+		text += "]() " + types.ExprString(l.Node.Type) + " {}"
 	} else {
 		text += "() {}"
 	}
-	tree, tok, err := parseFile("literal", []byte(text), parser.SkipObjectResolution)
+	tree, tok, err := ParseFile("literal", []byte(text), parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
@@ -308,18 +315,18 @@ func (l *literal) hoist(name string, s *scope) (*decl, error) {
 		body = inner
 	}
 	if len(s.params) > 0 {
-		body.List = append(body.List, &ast.ReturnStmt{Return: l.node.Pos(), Results: []ast.Expr{l.node}})
+		body.List = append(body.List, &ast.ReturnStmt{Return: l.Node.Pos(), Results: []ast.Expr{l.Node}})
 	} else {
-		blank := &ast.Ident{NamePos: l.node.Pos(), Name: "_"}
-		body.List = append(body.List, &ast.AssignStmt{Lhs: []ast.Expr{blank}, TokPos: l.node.Pos(), Tok: token.ASSIGN, Rhs: []ast.Expr{l.node}})
+		blank := &ast.Ident{NamePos: l.Node.Pos(), Name: "_"}
+		body.List = append(body.List, &ast.AssignStmt{Lhs: []ast.Expr{blank}, TokPos: l.Node.Pos(), Tok: token.ASSIGN, Rhs: []ast.Expr{l.Node}})
 	}
-	c := &collector{r: &refs{}, tree: l.file.tree}
-	c.walk(l.node)
+	c := &collector{r: &Refs{}, tree: l.File.Tree}
+	c.walk(l.Node)
 	for _, d := range s.decls {
 		c.walk(d)
 	}
 	for _, p := range s.params {
 		c.walk(p.constraint)
 	}
-	return &decl{unit: l.file.unit, file: l.file, ord: int(l.node.Pos()), name: name, node: fn, tok: tok, refs: c.r}, nil
+	return &Decl{Unit: l.File.Unit, File: l.File, Ord: int(l.Node.Pos()), Name: name, Node: fn, Tok: tok, Refs: c.r}, nil
 }

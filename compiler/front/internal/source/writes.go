@@ -1,4 +1,4 @@
-package front
+package source
 
 import (
 	"fmt"
@@ -6,21 +6,21 @@ import (
 	"go/token"
 )
 
-// written finds the writes of all code of the package, that of the host too.
-func (u *unit) written() *writes {
+// Written finds the writes of all code of the package, that of the host too.
+func (u *Unit) Written() *Writes {
 	u.writesOnce.Do(func() {
-		u.writes = &writes{own: map[string]write{}, others: map[string][]write{}}
-		for _, f := range u.files {
+		u.writes = &Writes{Own: map[string]Write{}, Others: map[string][]Write{}}
+		for _, f := range u.Files {
 			s := writeScan{u: u, f: f}
-			ast.Inspect(f.tree, s.visit)
+			ast.Inspect(f.Tree, s.visit)
 		}
 	})
 	return u.writes
 }
 
 type writeScan struct {
-	u *unit
-	f *file
+	u *Unit
+	f *File
 }
 
 func (s *writeScan) visit(n ast.Node) bool {
@@ -55,9 +55,9 @@ func (s *writeScan) visit(n ast.Node) bool {
 
 // byPointer reports whether a type of the package has a method of this name that takes a pointer.
 func (s *writeScan) byPointer(method string) bool {
-	for _, methods := range s.u.methods {
+	for _, methods := range s.u.Methods {
 		if m := methods[method]; m != nil {
-			if _, ok := m.node.(*ast.FuncDecl).Recv.List[0].Type.(*ast.StarExpr); ok {
+			if _, ok := m.Node.(*ast.FuncDecl).Recv.List[0].Type.(*ast.StarExpr); ok {
 				return true
 			}
 		}
@@ -67,7 +67,7 @@ func (s *writeScan) byPointer(method string) bool {
 
 // note records what is done to the package variable that x is, or is a part of.
 func (s *writeScan) note(x ast.Expr, what string) {
-	w := write{file: s.f, what: what}
+	w := Write{File: s.f, What: what}
 	for {
 		switch e := x.(type) {
 		case *ast.ParenExpr:
@@ -75,19 +75,19 @@ func (s *writeScan) note(x ast.Expr, what string) {
 		case *ast.IndexExpr:
 			x = e.X
 		case *ast.SelectorExpr:
-			if id, ok := e.X.(*ast.Ident); ok && id.Obj == nil && s.u.decls[id.Name] == nil {
-				w.pos, w.pkg = e.Pos(), id.Name
-				s.u.writes.others[e.Sel.Name] = append(s.u.writes.others[e.Sel.Name], w)
+			if id, ok := e.X.(*ast.Ident); ok && id.Obj == nil && s.u.Decls[id.Name] == nil {
+				w.Pos, w.Package = e.Pos(), id.Name
+				s.u.writes.Others[e.Sel.Name] = append(s.u.writes.Others[e.Sel.Name], w)
 				return
 			}
 			x = e.X
 		case *ast.Ident:
-			if e.Obj != nil && s.f.tree.Scope.Objects[e.Name] != e.Obj {
+			if e.Obj != nil && s.f.Tree.Scope.Objects[e.Name] != e.Obj {
 				return // a local variable
 			}
-			if _, known := s.u.writes.own[e.Name]; !known {
-				w.pos = e.Pos()
-				s.u.writes.own[e.Name] = w
+			if _, known := s.u.writes.Own[e.Name]; !known {
+				w.Pos = e.Pos()
+				s.u.writes.Own[e.Name] = w
 			}
 			return
 		default:

@@ -1,4 +1,4 @@
-package front
+package source
 
 import (
 	"fmt"
@@ -17,12 +17,12 @@ import (
 // Libraries are split into declarations by looking at lines only, which
 // gofmt makes reliable, and each declaration is parsed when a kernel first
 // reaches it. Both happen once in a process.
-var libraries = map[string]func() *unit{
-	input.DSL:     sync.OnceValue(func() *unit { return loadLib(input.DSL, "dsl", dsl.API()) }),
-	input.Fast:    sync.OnceValue(func() *unit { return loadLib(input.Fast, "fast", fast.API()) }),
-	input.Math:    sync.OnceValue(func() *unit { return standIn(input.Math, "math", mathSource) }),
-	input.Bits:    sync.OnceValue(func() *unit { return standIn(input.Bits, "bits", bitsSource) }),
-	input.Float16: sync.OnceValue(func() *unit { return standIn(input.Float16, "float16", float16Source) }),
+var Libraries = map[string]func() *Unit{
+	input.DSL:     sync.OnceValue(func() *Unit { return loadLib(input.DSL, "dsl", dsl.API()) }),
+	input.Fast:    sync.OnceValue(func() *Unit { return loadLib(input.Fast, "fast", fast.API()) }),
+	input.Math:    sync.OnceValue(func() *Unit { return standIn(input.Math, "math", MathText) }),
+	input.Bits:    sync.OnceValue(func() *Unit { return standIn(input.Bits, "bits", BitsText) }),
+	input.Float16: sync.OnceValue(func() *Unit { return standIn(input.Float16, "float16", Float16Text) }),
 }
 
 // threadType replaces the declaration of dsl.Thread, whose field belongs to
@@ -30,7 +30,7 @@ var libraries = map[string]func() *unit{
 const threadType = "type Thread struct{}"
 
 // loadLib makes the unit of a package of ours from the source that it carries.
-func loadLib(importPath, name string, api fs.FS) *unit {
+func loadLib(importPath, name string, api fs.FS) *Unit {
 	u := newLib(importPath, name)
 	u.bodies = true
 	names, err := fs.Glob(api, "*.go")
@@ -51,49 +51,49 @@ func loadLib(importPath, name string, api fs.FS) *unit {
 }
 
 // standIn makes a unit of a text in which every function is an intrinsic.
-func standIn(path, name, text string) *unit {
+func standIn(path, name, text string) *Unit {
 	u := newLib(path, name)
 	u.split(path+"/"+name+".go", 0, text)
-	for _, d := range u.decls {
-		d.marks.intrinsic = true
+	for _, d := range u.Decls {
+		d.Marks.Intrinsic = true
 	}
-	for _, ms := range u.methods {
+	for _, ms := range u.Methods {
 		for _, d := range ms {
-			d.marks.intrinsic = true
+			d.Marks.Intrinsic = true
 		}
 	}
 	return u
 }
 
-func newLib(path, name string) *unit {
-	return &unit{path: path, name: name, lib: true, decls: map[string]*decl{}, methods: map[string]map[string]*decl{}}
+func newLib(path, name string) *Unit {
+	return &Unit{Path: path, Name: name, Lib: true, Decls: map[string]*Decl{}, Methods: map[string]map[string]*Decl{}}
 }
 
 // splitter cuts one library file.
 type splitter struct {
-	u     *unit
-	f     *file
+	u     *Unit
+	f     *File
 	text  string
-	marks marks
+	marks Marks
 	ord   int
 }
 
-func (u *unit) split(name string, ord int, text string) {
+func (u *Unit) split(name string, ord int, text string) {
 	s := &splitter{u: u, text: text}
-	s.f = &file{name: name, ord: ord, pkg: ast.NewIdent(u.name)}
-	s.f.loadOnce = sync.OnceFunc(func() { s.f.readImports(text) })
+	s.f = &File{Name: name, Ord: ord, Package: ast.NewIdent(u.Name)}
+	s.f.LoadOnce = sync.OnceFunc(func() { s.f.readImports(text) })
 	s.run()
 }
 
 // readImports parses the head of a library file.
-func (f *file) readImports(text string) {
-	tree, tok, err := parseFile(f.name, []byte(text), parser.ImportsOnly)
+func (f *File) readImports(text string) {
+	tree, tok, err := ParseFile(f.Name, []byte(text), parser.ImportsOnly)
 	if err != nil {
-		panic(fmt.Sprintf("%s: %v", f.name, err))
+		panic(fmt.Sprintf("%s: %v", f.Name, err))
 	}
-	f.tok = tok
+	f.Tok = tok
 	for _, s := range tree.Imports {
-		f.imports = append(f.imports, newImport(s))
+		f.Imports = append(f.Imports, newImport(s))
 	}
 }
 
@@ -124,7 +124,7 @@ func (s *splitter) run() {
 			flush(at)
 			start, startLine = at, line
 		case strings.HasPrefix(text, "import "), strings.HasPrefix(text, "package "):
-			s.marks = marks{}
+			s.marks = Marks{}
 		}
 		at += end + 1
 	}
@@ -138,13 +138,13 @@ func funcNames(text string) (recv, name string) {
 	if strings.HasPrefix(text, "(") {
 		inside, rest, _ := strings.Cut(text[1:], ") ")
 		inside = inside[strings.LastIndexByte(inside, ' ')+1:]
-		recv, text = ident(strings.TrimPrefix(inside, "*")), rest
+		recv, text = Ident(strings.TrimPrefix(inside, "*")), rest
 	}
-	return recv, ident(text)
+	return recv, Ident(text)
 }
 
-// ident returns the identifier at the front of text.
-func ident(text string) string {
+// Ident returns the identifier at the front of text.
+func Ident(text string) string {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		if c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
@@ -157,7 +157,7 @@ func ident(text string) string {
 // identList appends the identifiers of a list like "a, b = 1, 2".
 func identList(names []string, text string) []string {
 	for {
-		name := ident(text)
+		name := Ident(text)
 		if name == "" {
 			return names
 		}
@@ -187,15 +187,15 @@ func specNames(text string) (names []string) {
 // declare records the names of one declaration.
 func (s *splitter) declare(text string, line int) {
 	seen := s.marks
-	s.marks = marks{}
-	if s.u.lib && strings.HasPrefix(text, "type Thread ") {
+	s.marks = Marks{}
+	if s.u.Lib && strings.HasPrefix(text, "type Thread ") {
 		text = threadType
 	}
 	if !strings.HasPrefix(text, "func ") {
 		s.add(specNames(text), "", text, line, seen)
 		return
 	}
-	if seen.intrinsic || !s.u.bodies || seen.dispatch {
+	if seen.Intrinsic || !s.u.bodies || seen.Dispatch {
 		text = signature(text)
 	}
 	recv, name := funcNames(text)
@@ -203,11 +203,11 @@ func (s *splitter) declare(text string, line int) {
 }
 
 // add records a text under its names.
-func (s *splitter) add(names []string, recv, text string, line int, marks marks) {
-	lazy := &lazyText{file: s.f.name, pkg: s.u.name, text: text, line: line}
+func (s *splitter) add(names []string, recv, text string, line int, marks Marks) {
+	lazy := &lazyText{file: s.f.Name, pkg: s.u.Name, text: text, line: line}
 	for _, name := range names {
 		s.ord++
-		s.u.add(&decl{file: s.f, ord: s.ord, name: name, recv: recv, marks: marks, lazy: lazy})
+		s.u.add(&Decl{File: s.f, Ord: s.ord, Name: name, Recv: recv, Marks: marks, lazy: lazy})
 	}
 }
 

@@ -1,30 +1,33 @@
-package front
+package source
 
 import "go/ast"
 
-// refs is what a declaration refers to, found from syntax alone: an
+// Refs is what a declaration refers to, found from syntax alone: an
 // over-approximation that shadowing cannot confuse, because the parser resolves
 // local names.
-type refs struct {
-	names  []*ast.Ident // package-level names of the same package, or universe, or imports by dot
-	sels   []selRef     // pkg.Name
-	fields []string     // selectors of values: fields or methods
-	weak   []*ast.Ident // keys of composite literals: field names, or constants
+type Refs struct {
+	Names  []*ast.Ident // package-level names of the same package, or universe, or imports by dot
+	Sels   []SelRef     // pkg.Name
+	Fields []string     // selectors of values: fields or methods
+	Weak   []*ast.Ident // keys of composite literals: field names, or constants
 }
 
-type selRef struct {
-	pkg *ast.Ident
-	sel *ast.SelectorExpr
+// SelRef is a name of another package.
+type SelRef struct {
+	Package *ast.Ident
+	Sel     *ast.SelectorExpr
 }
 
-func collect(n ast.Node, tree *ast.File) *refs {
-	c := &collector{r: &refs{}, tree: tree}
+// Collect finds what n, a part of tree, refers to.
+func Collect(n ast.Node, tree *ast.File) *Refs {
+	c := &collector{r: &Refs{}, tree: tree}
 	c.walk(n)
 	return c.r
 }
 
+// collector fills refs.
 type collector struct {
-	r    *refs
+	r    *Refs
 	tree *ast.File
 }
 
@@ -45,7 +48,7 @@ func (c *collector) walk(n ast.Node) {
 			return false
 		case *ast.KeyValueExpr:
 			if id, ok := n.Key.(*ast.Ident); ok {
-				c.r.weak = append(c.r.weak, id)
+				c.r.Weak = append(c.r.Weak, id)
 				c.walk(n.Value)
 				return false
 			}
@@ -84,7 +87,7 @@ func (c *collector) walk(n ast.Node) {
 func (c *collector) methodNames(f *ast.Field) {
 	if _, ok := f.Type.(*ast.FuncType); ok {
 		for _, id := range f.Names {
-			c.r.fields = append(c.r.fields, id.Name)
+			c.r.Fields = append(c.r.Fields, id.Name)
 		}
 	}
 }
@@ -101,18 +104,18 @@ func (c *collector) funcDecl(n *ast.FuncDecl) {
 
 func (c *collector) ident(id *ast.Ident) {
 	if id.Name != "_" && !c.local(id) {
-		c.r.names = append(c.r.names, id)
+		c.r.Names = append(c.r.Names, id)
 	}
 }
 
 func (c *collector) selector(n *ast.SelectorExpr) bool {
 	if id, ok := n.X.(*ast.Ident); ok && id.Obj == nil {
-		c.r.sels = append(c.r.sels, selRef{id, n})
+		c.r.Sels = append(c.r.Sels, SelRef{id, n})
 		// A variable declared in another file looks the same; then Sel is a field.
-		c.r.fields = append(c.r.fields, n.Sel.Name)
+		c.r.Fields = append(c.r.Fields, n.Sel.Name)
 		return false
 	}
-	c.r.fields = append(c.r.fields, n.Sel.Name)
+	c.r.Fields = append(c.r.Fields, n.Sel.Name)
 	c.walk(n.X)
 	return false
 }

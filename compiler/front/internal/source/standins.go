@@ -1,9 +1,8 @@
-package front
+package source
 
-// The packages math and math/bits as kernels see them: signatures of the
-// functions that are intrinsics, and all constants of math. The values of the
-// constants are those of the Go specification's package math.
-const mathSource = `package math
+// MathText is package math as kernels see it: signatures of the functions that are intrinsics, and
+// all constants, whose values are those of Go's package.
+const MathText = `package math
 
 func Sqrt(x float64) float64
 func Abs(x float64) float64
@@ -65,7 +64,8 @@ const (
 )
 `
 
-const bitsSource = `package bits
+// BitsText is package math/bits as kernels see it.
+const BitsText = `package bits
 
 const UintSize = 64
 
@@ -114,7 +114,8 @@ func Mul32(x, y uint32) (hi, lo uint32)
 func Mul64(x, y uint64) (hi, lo uint64)
 `
 
-const float16Source = `package float16
+// Float16Text is package float16 as kernels see it.
+const Float16Text = `package float16
 
 type Float16 uint16
 
@@ -124,9 +125,9 @@ func Fromfloat32(f32 float32) Float16
 func Frombits(u16 uint16) Float16
 `
 
-// mathHints names what to use for functions of math that neither are
+// MathHints names what to use for functions of math that neither are
 // intrinsics nor stand in package dsl under the same name.
-var mathHints = map[string]string{
+var MathHints = map[string]string{
 	"Max": "the built-in max", "Min": "the built-in min", "Modf": "dsl.Trunc", "Exp10": "dsl.Pow",
 	"Sincos": "dsl.Sin and dsl.Cos", "Pow10": "dsl.Pow",
 }

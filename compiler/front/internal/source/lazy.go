@@ -1,4 +1,4 @@
-package front
+package source
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"go/token"
 )
 
-// load makes d.node and d.refs available.
-func (d *decl) load() {
+// Load makes Node, Refs and what belongs to them available.
+func (d *Decl) Load() {
 	if d.lazy != nil {
 		d.once.Do(d.parseLazy)
 	}
@@ -18,32 +18,32 @@ func (t *lazyText) parse() {
 }
 
 // parseLazy parses the text of d; it runs once.
-func (d *decl) parseLazy() {
+func (d *Decl) parseLazy() {
 	d.lazy.once.Do(d.lazy.parse)
-	d.tok = d.lazy.tok
+	d.Tok = d.lazy.tok
 	d.extract(d.lazy.tree)
 }
 
 // extract takes the part of the parsed text that declares d.
-func (d *decl) extract(tree *ast.File) {
-	scratch := &unit{decls: map[string]*decl{}, methods: map[string]map[string]*decl{}}
+func (d *Decl) extract(tree *ast.File) {
+	scratch := &Unit{Decls: map[string]*Decl{}, Methods: map[string]map[string]*Decl{}}
 	for _, n := range tree.Decls {
-		scratch.addDecl(d.file, tree, n)
+		scratch.addDecl(d.File, tree, n)
 	}
-	from := scratch.decls[d.name]
-	if d.recv != "" {
-		from = scratch.methods[d.recv][d.name]
+	from := scratch.Decls[d.Name]
+	if d.Recv != "" {
+		from = scratch.Methods[d.Recv][d.Name]
 	}
 	if from == nil {
-		panic(fmt.Sprintf("%s: declaration of %s is not where the splitter saw it", d.file.name, d.name))
+		panic(fmt.Sprintf("%s: declaration of %s is not where the splitter saw it", d.File.Name, d.Name))
 	}
-	d.node, d.refs, d.isVar = from.node, from.refs, from.isVar
+	d.Node, d.Refs, d.IsVar = from.Node, from.Refs, from.IsVar
 }
 
 // parseDecl parses one declaration with the positions it has in its file.
 func parseDecl(name, pkg, text string, line int) (*ast.File, *token.File) {
 	head := "package " + pkg + ";"
-	tree, tok, err := parseFile(name, []byte(head+text), 0)
+	tree, tok, err := ParseFile(name, []byte(head+text), 0)
 	if err != nil {
 		panic(fmt.Sprintf("%s:%d: %v", name, line, err))
 	}
