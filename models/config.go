@@ -68,6 +68,7 @@ type Config struct {
 	keys  keys // all that the file says
 	gguf  bool // the file is a GGUF file
 	acted bool // it says the activation
+	mxfp4 bool // experts have blocks of MXFP4
 }
 
 // ParseConfig reads a config.json. The part about text of a model of texts and images is read in

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"iter"
 	"maps"
 	"math"
 	"os"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/nn"
 	"github.com/gokiln/kiln/tensor"
 	"github.com/gokiln/kiln/tensor/file"
 	"github.com/gokiln/kiln/tensor/safetensors"
@@ -69,13 +71,8 @@ func decode(path string, out any) error {
 // numbers are the weights of a tensor, by the rule of gen.py.
 func numbers(name string, shape []int) []float32 {
 	out := make([]float32, tensor.Shape(shape).Count())
-	seed := uint64(crc32.ChecksumIEEE([]byte(name))) * 0xD1342543DE82EF95
-	for i := range out {
-		x := uint64(i)*0x9E3779B97F4A7C15 + seed
-		x ^= x >> 32
-		x *= 0xBF58476D1CE4E5B9
-		x ^= x >> 29
-		u := float64(x>>40)/(1<<23) - 1
+	for i, x := range hashes(name, len(out)) {
+		u := float64(x)/(1<<23) - 1
 		switch {
 		case len(shape) == 1 && strings.HasSuffix(name, "weight"):
 			out[i] = float32(u*0.25 + 1)
@@ -86,6 +83,33 @@ func numbers(name string, shape []int) []float32 {
 		}
 	}
 	return out
+}
+
+// codes are the bytes of a tensor of MXFP4, by that rule.
+func codes(name string, shape []int) []byte {
+	out := make([]byte, tensor.Shape(shape).Count())
+	for i, x := range hashes(name, len(out)) {
+		if out[i] = byte(x); strings.HasSuffix(name, "_scales") {
+			out[i] = 120 + byte(x%4)
+		}
+	}
+	return out
+}
+
+// hashes are the numbers of 24 bits that n elements of a tensor are made of.
+func hashes(name string, n int) iter.Seq2[int, uint64] {
+	seed := uint64(crc32.ChecksumIEEE([]byte(name))) * 0xD1342543DE82EF95
+	return func(yield func(int, uint64) bool) {
+		for i := range n {
+			x := uint64(i)*0x9E3779B97F4A7C15 + seed
+			x ^= x >> 32
+			x *= 0xBF58476D1CE4E5B9
+			x ^= x >> 29
+			if !yield(i, x>>40) {
+				return
+			}
+		}
+	}
 }
 
 // folder writes the model as it is published.
@@ -102,11 +126,15 @@ func (g *golden) renamed(t testing.TB, to func(name string) string) string {
 	var list []*file.Entry
 	for _, name := range slices.Sorted(maps.Keys(g.Tensors)) {
 		shape := g.Tensors[name]
-		var b []byte
-		for _, x := range numbers(name, shape) {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+		dt, b := tensor.F32, []byte(nil)
+		if strings.HasSuffix(name, "_blocks") || strings.HasSuffix(name, "_scales") {
+			dt, b = tensor.U8, codes(name, shape)
+		} else {
+			for _, x := range numbers(name, shape) {
+				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+			}
 		}
-		e, err := file.FromMemory(to(name), tensor.F32, shape, b)
+		e, err := file.FromMemory(to(name), dt, shape, b)
 		require.NoError(t, err)
 		list = append(list, e)
 	}
@@ -202,6 +230,9 @@ func TestGolden(t *testing.T) {
 			g := all[name]
 			m, err := Open(g.folder(t), Options{Device: cpu(t)})
 			require.NoError(t, err)
+			if strings.HasSuffix(name, "mxfp4") {
+				g.inBlocks(t, m)
+			}
 			if m.Config.RopeScaling.Type.String() == "dynamic" && len(g.Prompt) > m.Config.MaxPositions {
 				g.checkGrowing(t, m)
 				return
@@ -222,6 +253,20 @@ func TestGolden(t *testing.T) {
 // inPages are models that run with pages of one pool, too.
 var inPages = []string{
 	"llama", "gemma3", "gpt_oss", "mpt", "qwen3", "smollm3", "lfm2", "qwen3_next", "recurrent_gemma",
+}
+
+// inBlocks checks that experts are in blocks, which are multiplied with activations of 8 bits, and
+// dequantizes them.
+func (g *golden) inBlocks(t *testing.T, m *LM) {
+	t.Helper()
+	sum, got := 0.0, floats(t, m.StepAll(m.NewSequence(), g.Prompt))
+	for i, w := range g.logits() {
+		sum += math.Abs(float64(w - got[i]))
+	}
+	require.Less(t, sum/float64(len(got)), 0.03)
+	n, err := nn.Dequantize(m.Net, 0)
+	require.NoError(t, err)
+	require.Equal(t, 3*m.Config.Layers, n)
 }
 
 // many feeds more sequences than the first pages of a pool are for, token by token together, with

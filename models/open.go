@@ -74,13 +74,12 @@ func Open(path string, o Options) (*LM, error) {
 
 // published is the files of a model.
 type published struct {
-	config    *Config
-	set       *file.Set
-	from      nn.Source
-	meta      *gguf.Metadata // of a GGUF file, or nil
-	folder    string
-	quantized bool
-	traits    *traits // once they are known
+	config *Config
+	set    *file.Set
+	from   nn.Source
+	meta   *gguf.Metadata // of a GGUF file, or nil
+	folder string
+	traits *traits // once they are known
 }
 
 // find opens the files of a model.
@@ -121,7 +120,10 @@ func find(path string) (*published, error) {
 		if err != nil {
 			return nil, errors.Join(err, p.set.Close())
 		}
-		p.from, p.quantized = qnn.Checkpoint(p.set, q), true
+		if q.Method == checkpoint.MXFP4 {
+			return p, p.joinMXFP4()
+		}
+		p.from = qnn.Checkpoint(p.set, q)
 	}
 	return p, nil
 }

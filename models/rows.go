@@ -574,10 +574,14 @@ func graniteExperts(c *Config, name string, o *origin) {
 	}
 }
 
-// ossParts finds weights of experts, which are transposed and have gates and others in turn.
-func ossParts(_ *Config, name string, o *origin) {
+// ossParts finds weights of experts, which are transposed and have gates and others in turn, or are
+// in blocks.
+func ossParts(c *Config, name string, o *origin) {
 	at := 0
 	switch {
+	case c.mxfp4 && strings.Contains(name, "experts.") && !strings.HasSuffix(name, "bias"):
+		o.name = name // see joinMXFP4
+		return
 	case strings.Contains(name, "experts.gate_proj"):
 	case strings.Contains(name, "experts.up_proj"):
 		at = 1

@@ -35,7 +35,11 @@ def values(name, shape):
     x ^= x >> np.uint64(32)
     x = (x * np.uint64(0xBF58476D1CE4E5B9)).astype(np.uint64)
     x ^= x >> np.uint64(29)
-    u = ((x >> np.uint64(40)).astype(np.float64) / 2.0**23 - 1)  # [-1, 1)
+    top = x >> np.uint64(40)
+    if name.endswith(("_blocks", "_scales")):  # of MXFP4: any codes, and four powers of two
+        out = top & np.uint64(255) if name.endswith("_blocks") else 120 + top % np.uint64(4)
+        return torch.from_numpy(out.astype(np.uint8).reshape(shape))
+    u = top.astype(np.float64) / 2.0**23 - 1  # [-1, 1)
     if len(shape) == 1:
         out = u * 0.25 + (1 if name.endswith("weight") else 0)
     else:
@@ -99,6 +103,18 @@ def tables():
             yield os.path.join(HERE, f"golden{m[1]}.json.gz"), space["CASES"]
 
 
+def mxfp4(shapes):
+    """The shapes of tensors with those of experts as blocks and scales of MXFP4."""
+    out = {}
+    for n, s in shapes.items():
+        if re.search(r"experts\.(gate_up|down)_proj$", n):
+            out[n + "_blocks"] = [s[0], s[2], s[1] // 32, 16]
+            out[n + "_scales"] = [s[0], s[2], s[1] // 32]
+        else:
+            out[n] = s
+    return out
+
+
 def published(kind, config):
     """The model of the reference library: its config.json, shapes of tensors, and scores of ids."""
     if kind == "rwkv7":  # transformers has none
@@ -106,17 +122,24 @@ def published(kind, config):
         weights = {n: values(n, s) for n, s in shapes.items()}
         return config | {"model_type": kind}, shapes, lambda ids: rwkv7.logits(config, weights, ids).float()
     torch.manual_seed(0)
-    c = transformers.CONFIG_MAPPING[kind](**config)
+    packing = config.get("quantization_config")
+    c = transformers.CONFIG_MAPPING[kind](**{k: v for k, v in config.items() if k != "quantization_config"})
     c._attn_implementation = "eager"
     model = transformers.AutoModelForCausalLM.from_config(c).float().eval()
     with tempfile.TemporaryDirectory() as d:
         model.save_pretrained(d)
         path = os.path.join(d, "model.safetensors")
         shapes = {n: list(t.shape) for n, t in load_file(path).items()}
-        save_file({n: values(n, s) for n, s in shapes.items()}, path, {"format": "pt"})
         text = json.load(open(os.path.join(d, "config.json")))
+        how = {}
+        if packing:
+            shapes = mxfp4(shapes)
+            text["quantization_config"] = packing
+            json.dump(text, open(os.path.join(d, "config.json"), "w"))
+            how = {"quantization_config": transformers.Mxfp4Config(dequantize=True)}
+        save_file({n: values(n, s) for n, s in shapes.items()}, path, {"format": "pt"})
         model, info = type(model).from_pretrained(
-            d, attn_implementation="eager", dtype=torch.float32, output_loading_info=True)
+            d, attn_implementation="eager", dtype=torch.float32, output_loading_info=True, **how)
         assert not info["missing_keys"] and not info["unexpected_keys"], info
     model = model.eval()
     return text, shapes, lambda ids: model(torch.tensor([ids]), use_cache=False).logits[0].float()

@@ -239,6 +239,7 @@ func TestParseConfig(t *testing.T) {
 		`{"w_bit": 4, "q_group_size": 64, "version": "GEMM"}`:                                                                                            {Method: checkpoint.AWQ, Bits: 4, GroupSize: 64},
 		`{"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 64]}}`:                                                               {Method: checkpoint.FP8, BlockSize: [2]int{128, 64}},
 		`{"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": true}}`:                                                                {Method: checkpoint.BitsAndBytes},
+		`{"quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]}}`:                                                      {Method: checkpoint.MXFP4},
 		`{"quant_method": "compressed-tensors", "config_groups": {"g": {"weights": {"num_bits": 8, "group_size": null, "block_structure": [64, 128]}}}}`: {Method: checkpoint.CompressedTensors, Bits: 8, BlockSize: [2]int{64, 128}},
 	} {
 		got, err := checkpoint.ParseConfig([]byte(text))

@@ -114,11 +114,12 @@ func (d *description) config() (Config, error) {
 				block = g.Weights.BlockSize
 			}
 		}
+	case MXFP4:
 	case "":
 		return c, malformed("it has no quant_method and no bits")
 	default:
 		return c, unsupported("method %q, want %q", c.Method,
-			[]Method{GPTQ, AWQ, BitsAndBytes, FP8, CompressedTensors})
+			[]Method{GPTQ, AWQ, BitsAndBytes, FP8, CompressedTensors, MXFP4})
 	}
 	switch len(block) {
 	case 0:

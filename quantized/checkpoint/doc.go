@@ -29,6 +29,8 @@
 //	    double quantization weight.nested_absmax and weight.nested_quant_map
 //	FP8, of E4M3
 //	    weight (n, k), and weight_scale_inv or weight_scale: of blocks, of rows, or one
+//	MXFP4, the experts of gpt-oss
+//	    name_blocks (experts, n, k/32, 16), name_scales (experts, n, k/32): see [MXFP4Blocks]
 //
 // Columns with activation order (desc_act) are sorted by their groups when they are loaded,
 // and so is x when it is multiplied. [QuantizeNF4] and [QuantizeFP8] make weights, and

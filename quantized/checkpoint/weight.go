@@ -39,6 +39,9 @@ const (
 	// CompressedTensors is the name that checkpoints of that library have for FP8, and for integers
 	// in groups of columns or of rows.
 	CompressedTensors Method = "compressed-tensors"
+	// MXFP4 is the method of gpt-oss, of which experts have other tensors than layers have: see
+	// [MXFP4Blocks].
+	MXFP4 Method = "mxfp4"
 )
 
 // Weight is a quantized matrix of (out, in) on a device, or the error of the operation that should
