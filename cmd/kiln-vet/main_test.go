@@ -22,22 +22,22 @@ func TestMain(m *testing.M) { os.Exit(tooltest.Run(m)) }
 
 const data = "../../compiler/analyzer/testdata/"
 
-// build builds a command of this module.
-func build(t *testing.T, dir string) string {
-	t.Helper()
-	tool := filepath.Join(t.TempDir(), filepath.Base(dir))
-	if runtime.GOOS == "windows" {
-		tool += ".exe"
-	}
-	out, err := exec.Command("go", "build", "-o", tool, "../"+dir).CombinedOutput()
+// TestCommands builds the tool and kiln, and runs them.
+func TestCommands(t *testing.T) {
+	dir := t.TempDir()
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+string(filepath.Separator), ".", "../kiln").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	return tool
+	vet, kiln := filepath.Join(dir, "kiln-vet"), filepath.Join(dir, "kiln")
+	if runtime.GOOS == "windows" {
+		vet, kiln = vet+".exe", kiln+".exe"
+	}
+	t.Run("go vet", func(t *testing.T) { testGoVet(t, vet) })
+	t.Run("kiln check", func(t *testing.T) { testSameAsCheck(t, vet, kiln) })
 }
 
-// TestGoVet runs the tool as go vet does, over packages whose kernels call into
+// testGoVet runs the tool as go vet does, over packages whose kernels call into
 // two others: their source has to travel through go vet's facts.
-func TestGoVet(t *testing.T) {
-	tool := build(t, "kiln-vet")
+func testGoVet(t *testing.T, tool string) {
 	vet := func(args ...string) (string, error) {
 		out, err := exec.Command("go", append([]string{"vet", "-vettool=" + tool}, args...)...).CombinedOutput()
 		return string(out), err
@@ -60,17 +60,16 @@ func TestGoVet(t *testing.T) {
 
 var finding = regexp.MustCompile(`(?m)^(?:\S*/)?(\w+\.go)(?::\d+:\d+)?: (?:(?:\S*/)?(\w+\.go):\d+:\d+: )?(K\d{4}: [^;(\n]+)`)
 
-// TestSameAsCheck compares what kiln-vet and kiln check print for the same
+// testSameAsCheck compares what kiln-vet and kiln check print for the same
 // packages: code and message of every mistake, and the file that has it.
-func TestSameAsCheck(t *testing.T) {
-	vet, kiln := build(t, "kiln-vet"), build(t, "kiln")
-	for pkg, count := range map[string]int{"kern": 3, "lib": 0, "deep": 0, "unregistered": 1, "fix": 2, "stale": 1} {
-		t.Run(pkg, func(t *testing.T) {
-			want := findings(exec.Command(kiln, "check", data+pkg))
-			assert.Len(t, want, count)
-			assert.Equal(t, want, findings(exec.Command(vet, data+pkg)))
-		})
+func testSameAsCheck(t *testing.T, vet, kiln string) {
+	var packages []string
+	for _, pkg := range []string{"kern", "lib", "deep", "unregistered", "fix", "stale"} {
+		packages = append(packages, data+pkg)
 	}
+	want := findings(exec.Command(kiln, append([]string{"check"}, packages...)...))
+	assert.Len(t, want, 7)
+	assert.Equal(t, want, findings(exec.Command(vet, packages...)))
 }
 
 func findings(cmd *exec.Cmd) []string {
