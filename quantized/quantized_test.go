@@ -24,8 +24,8 @@ func TestMain(m *testing.M) { sim.Main(m) }
 
 const goldenPath = "testdata/quants.safetensors.gz"
 
-// formats returns the formats to test on a device: all, but on simulated GPUs, whose compiler takes
-// a second for a few kernels, one of each way to read bytes unless a sweep asks for all.
+// formats returns the formats to test on a device: all, or one of each way to read bytes where not
+// everything is tested.
 func formats(d *tensor.Device) (list []format.Type) {
 	few := []format.Type{format.Q4_0, format.Q5_K, format.IQ1_M, format.MXFP4}
 	for _, of := range format.Types() {
@@ -36,8 +36,8 @@ func formats(d *tensor.Device) (list []format.Type) {
 	return list
 }
 
-// some returns types of results to test with, those that the device has, of which simulated GPUs
-// take the first one unless a sweep asks for all.
+// some returns types of results to test with, those that the device has, or the first one where not
+// everything is tested.
 func some(d *tensor.Device, of ...tensor.DType) []tensor.DType {
 	if devices.Everything(d) {
 		return slices.DeleteFunc(of, func(dt tensor.DType) bool { return !d.Supports(dt) })

@@ -40,7 +40,8 @@ func OnEach(t *testing.T, f func(t *testing.T, d *tensor.Device)) {
 }
 
 // Everything reports whether all cases are tested on a device: simulated GPUs, whose compiler takes a
-// second for a few kernels, have a part of them unless a sweep asks for all.
+// second for a few kernels, and the interpreter, for which each kernel is compiled once more, have a
+// part of them unless a sweep asks for all.
 func Everything(d *tensor.Device) bool {
-	return tooltest.Sweeps() || d.Kind() == "cpu" || os.Getenv("KILN_DEVICE") != ""
+	return tooltest.Sweeps() || d.Name() == "cpu" || os.Getenv("KILN_DEVICE") != ""
 }
