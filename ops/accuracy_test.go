@@ -28,7 +28,7 @@ func TestLongSums(t *testing.T) {
 			if os.Getenv("KILN_ACCURACY") != "all" {
 				switch {
 				case name == "cpu:interp":
-					lengths = []int{1 << 17}
+					lengths = []int{1 << 15}
 				case testing.Short(), name == "cpu" && !tooltest.Whole():
 					lengths = lengths[:1]
 				}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/internal/pretend"
+	"github.com/gokiln/kiln/ops/opstest"
 	"github.com/gokiln/kiln/ops/opstest/suite"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -17,6 +18,10 @@ func TestTiles(t *testing.T) {
 	require.NoError(t, err)
 	defer dev.Close()
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit, info.Cooperative = 4, 512, true })()
-	suite.RunScans(t, dev, someOf())
-	suite.RunSorts(t, dev, someOf())
+	some := someOf()
+	if some == opstest.Few() { // TestOps has every operation and type
+		some = share(2)
+	}
+	suite.RunScans(t, dev, some)
+	suite.RunSorts(t, dev, some)
 }
