@@ -79,7 +79,7 @@ func TestReopenedDevice(t *testing.T) {
 	assert.Eventually(t, func() bool {
 		goruntime.GC()
 		return len(collected) == 1
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 func TestArgumentBlock(t *testing.T) {

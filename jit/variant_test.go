@@ -174,7 +174,7 @@ func TestUnload(t *testing.T) {
 	require.Eventually(t, func() bool {
 		goruntime.GC()
 		return code.Value() == nil
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	resolved := 0
 	defer OnResolve(func(Event) { resolved++ })()
 	Trim()

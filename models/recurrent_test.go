@@ -68,6 +68,6 @@ func TestStateRows(t *testing.T) {
 		m.rows.mu.Lock()
 		defer m.rows.mu.Unlock()
 		return len(m.rows.free) == 2
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	has(c, 5)
 }

@@ -319,9 +319,9 @@ func TestFreeIsInStreamOrder(t *testing.T) {
 	})
 }
 
-// collectUntil collects garbage until ok, for a second at most.
+// collectUntil collects garbage until ok, for twenty seconds at most.
 func collectUntil(ok func() bool) bool {
-	for range 100 {
+	for range 2000 {
 		goruntime.GC()
 		if ok() {
 			return true

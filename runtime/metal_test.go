@@ -107,7 +107,7 @@ func TestMetalUnloadKeepsErrors(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, r.DefaultStream().Launch(r.function(t, "fault"), Blocks(1, 1), 0, pack(uint64(16))))
 		r.unload(m)
-		require.Eventually(t, func() bool { return r.unreported.Load() != nil }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return r.unreported.Load() != nil }, time.Minute, time.Millisecond)
 		require.ErrorIs(t, wait(), ErrLaunch)
 		require.NoError(t, wait())
 	}

@@ -135,7 +135,7 @@ func TestOutputOfCollectedStream(t *testing.T) {
 			defer list[0].mu.Unlock()
 			return list[0].stream == r.def.drv
 		}
-		require.Eventually(t, retired, 10*time.Second, 10*time.Millisecond)
+		require.Eventually(t, retired, time.Minute, 10*time.Millisecond)
 		require.NoError(t, r.DefaultStream().Sync())
 		require.Equal(t, "a 1\n", out.String())
 		require.Empty(t, r.outputs(), "nobody writes to it any more")

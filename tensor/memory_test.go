@@ -24,9 +24,9 @@ func settled(t *testing.T) *tensor.Device {
 	return d
 }
 
-// collect collects garbage until no more than some bytes are left, for two seconds.
+// collect collects garbage until no more than some bytes are left, for twenty seconds.
 func collect(d *tensor.Device, left int64) int64 {
-	for range 200 {
+	for range 2000 {
 		goruntime.GC()
 		if d.Stats().Bytes <= left {
 			break
@@ -40,7 +40,7 @@ func collect(d *tensor.Device, left int64) int64 {
 // freed a moment later.
 func becomes(t *testing.T, d *tensor.Device, bytes int64) {
 	t.Helper()
-	for range 200 {
+	for range 2000 {
 		if d.Stats().Bytes == bytes {
 			return
 		}

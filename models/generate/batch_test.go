@@ -219,7 +219,7 @@ func TestBatchLeave(t *testing.T) {
 		require.Eventually(t, func() bool {
 			s := b.Stats()
 			return s.Running == running && s.Waiting == waiting && (running > 0) == (s.Tokens > 0)
-		}, 10*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 	}
 	start(ctx)
 	start(context.Background())

@@ -328,12 +328,12 @@ func TestSlow(t *testing.T) {
 		for i := range 4 {
 			_, _ = w.Write(b[i*len(b)/4 : (i+1)*len(b)/4])
 			w.(http.Flusher).Flush()
-			time.Sleep(400 * time.Millisecond)
+			time.Sleep(700 * time.Millisecond)
 		}
 		return true
 	}
 	c := s.client(t)
-	c.stall = time.Second
+	c.stall = 2500 * time.Millisecond // less than all of it takes; on a busy machine a part may take twice as long
 	_, err := c.Download(background(t), "org/name", onlyModel)
 	require.NoError(t, err)
 	require.Len(t, s.requests(), 5)

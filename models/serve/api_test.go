@@ -296,7 +296,7 @@ func TestLimits(t *testing.T) {
 			_, _ = s.Text()
 		}
 	}()
-	require.Eventually(t, func() bool { return f.batch.Stats().Running == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return f.batch.Stats().Running == 1 }, time.Minute, time.Millisecond)
 	refused := false
 	for range 200 {
 		go func() { _, _ = readEvents(f.URL+"/v1/completions", endless) }()
@@ -332,10 +332,10 @@ func TestTimeout(t *testing.T) {
 
 // A connection that had a stream goes on being used.
 func TestConnection(t *testing.T) {
-	f := newFixture(t, generate.BatchOptions{}, Options{Stall: 50 * time.Millisecond})
-	for range 3 {
+	f := newFixture(t, generate.BatchOptions{}, Options{Stall: 300 * time.Millisecond})
+	for range 2 {
 		require.NotEmpty(t, f.stream("/v1/completions", object{"prompt": "x", "max_tokens": 3}))
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(400 * time.Millisecond) // longer than Stall
 		status, got := f.post("/v1/completions", object{"prompt": "x", "max_tokens": 3})
 		require.Equal(t, 200, status, got)
 	}

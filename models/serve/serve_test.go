@@ -71,7 +71,7 @@ func newFixture(t testing.TB, b generate.BatchOptions, o Options) *fixture {
 	require.NoError(t, err)
 	f.Server = httptest.NewServer(f.s)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		_ = f.batch.Close(ctx)
 		f.Server.Close()

@@ -67,7 +67,7 @@ func TestTo(t *testing.T) {
 // settled collects tensors until a device has no more than some bytes.
 func settled(t *testing.T, d *tensor.Device, bytes int64) {
 	t.Helper()
-	for range 200 {
+	for range 2000 {
 		if d.Stats().Bytes <= bytes {
 			return
 		}

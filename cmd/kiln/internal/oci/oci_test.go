@@ -47,7 +47,7 @@ func startRegistry(t *testing.T) string {
 			_ = r.Body.Close()
 		}
 		return err == nil
-	}, 30*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 	return addr
 }
 
