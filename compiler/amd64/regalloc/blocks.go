@@ -2,34 +2,10 @@ package regalloc
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 )
-
-// bblock is a basic block: a part of a block of the code with jumps at its end
-// only. Its instructions have the numbers entry+1 on.
-type bblock struct {
-	block, lo, hi int32    // instructions [lo, hi) of a block of the code
-	entry         int32    // number of its start
-	succ          [2]int32 // where a jump leads to and where the code goes on, or -1
-	preds         int32    // how many edges lead to it
-	loop          int32    // innermost loop, or -1
-	freq          float32
-}
-
-func (b *bblock) start() int32 { return 2 * b.entry }
-func (b *bblock) last() int32  { return b.entry + b.hi - b.lo }
-func (b *bblock) end() int32   { return 2 * (b.last() + 1) }
-
-// loop is a loop by the order of the code: from the target of a jump backward to
-// the last such jump.
-type loop struct {
-	start, end int32 // positions
-	parent     int32 // or -1
-	freq       float32
-}
 
 // findBlocks divides the code into basic blocks and finds the edges.
 func (a *alloc) findBlocks() error {
@@ -271,5 +247,3 @@ func (a *alloc) liveOut(b *bblock, out []uint64) {
 func (a *alloc) set(sets []uint64, i int) []uint64 {
 	return sets[i*a.words : (i+1)*a.words]
 }
-
-func trailing(w uint64) int32 { return int32(bits.TrailingZeros64(w)) }

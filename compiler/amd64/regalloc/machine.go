@@ -2,18 +2,6 @@ package regalloc
 
 import "github.com/gokiln/kiln/compiler/amd64/asm"
 
-// operand is a register that an instruction reads or writes.
-type operand struct {
-	reg         asm.Reg
-	read, write bool
-	again       bool  // written like an operand before, by an instruction that clears it
-	memory      bool  // read alone, and the instruction could read it from memory
-	early       bool  // written, and not to be a register that the instruction reads
-	arg         int8  // index into Inst.Args
-	part        uint8 // where in the instruction
-	peer        int32 // of a COPY: the other virtual register, or -1
-}
-
 const (
 	partReg   = iota // Args[arg].Reg
 	partIndex        // Args[arg].Index

@@ -134,3 +134,9 @@ func (a *alloc) moveInst(c asm.Class, dst, src asm.Arg, pos int32) asm.Inst {
 	}
 	return in
 }
+
+// emit appends an instruction that was put in.
+func (a *alloc) emit(in asm.Inst, remat int32) {
+	a.out = append(a.out, in)
+	a.trace.add(-1, len(a.out)-1, remat)
+}

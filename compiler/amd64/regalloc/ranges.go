@@ -6,32 +6,12 @@ import (
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 )
 
-// link is a live range [from, to) in a list by position.
-type link struct {
-	from, to, next int32
-}
-
-// event is a read or write in a list by position.
-type event struct {
-	pos, next int32
-	peer      int32 // of a COPY: the other register, else -1
-	flags     useFlags
-}
-
-type useFlags uint8
-
 const (
 	useWrite  useFlags = 1 << iota
 	useMemory          // the instruction can read the operand from memory
 	useUndef           // written by UNDEF
 	useEarly           // must differ from what the instruction reads: no use of its own
 )
-
-// copyPair is a COPY between virtual registers.
-type copyPair struct {
-	dst, src int32
-	freq     float32
-}
 
 // buildRanges finds the live ranges and the uses of each virtual register, going
 // through the code backward so that lists grow at their head.

@@ -7,14 +7,6 @@ import (
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 )
 
-// move copies a value from one location to another: registers by their index, or
-// inFrame.
-type move struct {
-	key      int32 // see key
-	value    int32
-	from, to int16
-}
-
 // The points of moves around an instruction, in order.
 const (
 	atEntry  = iota // behind the start of a block, for the only edge that leads there

@@ -1,8 +1,6 @@
 package regalloc
 
-import (
-	"github.com/gokiln/kiln/compiler/amd64/asm"
-)
+import "github.com/gokiln/kiln/compiler/amd64/asm"
 
 // rewrite puts the machine registers and the moves into the code.
 func (a *alloc) rewrite() {
@@ -81,12 +79,6 @@ func (a *alloc) addTrampoline(t, i int32) {
 		Insts: append([]asm.Inst(nil), a.out...),
 		Depth: min(from.Depth, a.f.Blocks[to.block].Depth),
 	})
-}
-
-// emit appends an instruction that was put in.
-func (a *alloc) emit(in asm.Inst, remat int32) {
-	a.out = append(a.out, in)
-	a.trace.add(-1, len(a.out)-1, remat)
 }
 
 // place returns where virtual register r is at a position: an index into the

@@ -1,11 +1,6 @@
 package regalloc
 
-import (
-	"fmt"
-	"math"
-)
-
-var infinite = float32(math.Inf(1))
+import "fmt"
 
 // scan gives registers to the intervals of all classes that are queued, by start.
 func (a *alloc) scan() error {
@@ -337,69 +332,4 @@ func (a *alloc) sparse(j, now int32) int32 {
 		a.ivs[rest].reg = inFrame
 	}
 	return rest
-}
-
-// toFrame puts interval i into the frame until it is wanted in a register.
-func (a *alloc) toFrame(i, after int32) {
-	a.vals[a.ivs[i].value].stored = true
-	a.reload(i, after)
-}
-
-// reload queues the part of interval i that is wanted in a register again, not
-// before a position. What is before that part is in the frame.
-func (a *alloc) reload(i, after int32) {
-	u := a.wanted(i, after)
-	if u < 0 {
-		a.ivs[i].reg = inFrame
-		return
-	}
-	pos := a.reloadPos(i, u, after)
-	if pos <= a.ivs[i].from {
-		a.push(i)
-		return
-	}
-	j := a.split(i, pos)
-	a.ivs[i].reg = inFrame
-	a.push(j)
-}
-
-// push queues an interval.
-func (a *alloc) push(i int32) {
-	a.heap = append(a.heap, i)
-	k := len(a.heap) - 1
-	for k > 0 {
-		p := (k - 1) / 2
-		if !a.before(a.heap[k], a.heap[p]) {
-			return
-		}
-		a.heap[k], a.heap[p] = a.heap[p], a.heap[k]
-		k = p
-	}
-}
-
-// pop takes the interval that begins first from the queue.
-func (a *alloc) pop() int32 {
-	top := a.heap[0]
-	n := len(a.heap) - 1
-	a.heap[0] = a.heap[n]
-	a.heap = a.heap[:n]
-	for k := 0; ; {
-		c := 2*k + 1
-		if c >= n {
-			return top
-		}
-		if c+1 < n && a.before(a.heap[c+1], a.heap[c]) {
-			c++
-		}
-		if !a.before(a.heap[c], a.heap[k]) {
-			return top
-		}
-		a.heap[c], a.heap[k] = a.heap[k], a.heap[c]
-		k = c
-	}
-}
-
-func (a *alloc) before(i, j int32) bool {
-	x, y := a.ivs[i].from, a.ivs[j].from
-	return x < y || x == y && i < j
 }

@@ -7,21 +7,6 @@ import (
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 )
 
-// frame is the layout of the values in the frame.
-type frame struct {
-	size  int
-	slots []slot
-	order []int32
-	temp  [4]int32 // by class: a temporary slot, or 0
-}
-
-// slot is a spill slot in the frame and the values that share it.
-type slot struct {
-	class  asm.Class
-	offset int32
-	values []int32
-}
-
 // assignSlots assigns slots of the frame to the values that need them. Values that
 // are never live together share one.
 func (a *alloc) assignSlots() {
