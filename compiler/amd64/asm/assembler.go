@@ -89,25 +89,6 @@ func (a *Assembler) clear() {
 	a.spots, a.kept = a.spots[:0], a.kept[:0]
 }
 
-// Func adds a function: its blocks, which jumps know by their number in it. What
-// block does to the assembler, such as [Assembler.Align], comes before the block.
-func (a *Assembler) Func(n int, block func(i int) []Inst) error {
-	if err := a.complete(); err != nil {
-		return err
-	}
-	a.pos = 0
-	for i := range n {
-		list := block(i)
-		a.Block(i)
-		for k := range list {
-			if err := a.Inst(&list[k]); err != nil {
-				return err
-			}
-		}
-	}
-	return a.complete()
-}
-
 // Block begins the block of a number, of a function that is built by the calls of
 // Block and Inst until the next Func or Finish.
 func (a *Assembler) Block(n int) {
@@ -357,4 +338,12 @@ func appendNops(b []byte, size int) []byte {
 		size -= n
 	}
 	return b
+}
+
+func (a *Assembler) put(b ...byte) { a.buf = append(a.buf, b...) }
+
+// listedInst is an instruction and where it is in the code.
+type listedInst struct {
+	Inst
+	from, to int
 }

@@ -5,6 +5,25 @@ import (
 	"fmt"
 )
 
+// Func adds a function: its blocks, which jumps know by their number in it. What
+// block does to the assembler, such as [Assembler.Align], comes before the block.
+func (a *Assembler) Func(n int, block func(i int) []Inst) error {
+	if err := a.complete(); err != nil {
+		return err
+	}
+	a.pos = 0
+	for i := range n {
+		list := block(i)
+		a.Block(i)
+		for k := range list {
+			if err := a.Inst(&list[k]); err != nil {
+				return err
+			}
+		}
+	}
+	return a.complete()
+}
+
 // Inst adds an instruction. BARRIER has no code.
 func (a *Assembler) Inst(in *Inst) error {
 	from := a.here()
@@ -441,14 +460,6 @@ func (a *Assembler) evex(in *Inst, f *form, x *fields) {
 	a.operand(in, x, n)
 }
 
-// element is how many bytes an element has that can be broadcast.
-func (f *form) element() int {
-	if f.flags&f8 != 0 {
-		return 8
-	}
-	return 4
-}
-
 // operand adds ModRM, SIB, displacement and immediate. A displacement of 8 bits
 // counts in n bytes.
 func (a *Assembler) operand(in *Inst, x *fields, n int32) {
@@ -530,5 +541,3 @@ func sib(index Reg, scale uint8, base byte) byte {
 	}
 	return s<<6 | byte(number(index)&7)<<3 | base
 }
-
-func (a *Assembler) put(b ...byte) { a.buf = append(a.buf, b...) }

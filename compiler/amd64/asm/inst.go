@@ -107,3 +107,13 @@ func MX(base, index Reg, scale uint8, disp int32) Arg {
 
 // Pool is the constant at an offset of the constant pool.
 func Pool(offset int64) Arg { return Arg{Kind: PoolArg, Imm: offset} }
+
+// Role says what an instruction does with an operand.
+type Role uint8
+
+// The roles.
+const (
+	Read      Role = 1
+	Write     Role = 2
+	ReadWrite      = Read | Write
+)

@@ -5,12 +5,6 @@ import (
 	"io"
 )
 
-// listedInst is an instruction and where it is in the code.
-type listedInst struct {
-	Inst
-	from, to int
-}
-
 // List writes blocks of code and their constants for people, see [Assembler.List].
 func List(w io.Writer, blocks [][]Inst, pool []byte, posText func(pos int32) string) error {
 	a := Assembler{Keep: true}

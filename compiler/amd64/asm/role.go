@@ -1,15 +1,5 @@
 package asm
 
-// Role says what an instruction does with an operand.
-type Role uint8
-
-// The roles.
-const (
-	Read      Role = 1
-	Write     Role = 2
-	ReadWrite      = Read | Write
-)
-
 // Role returns what op does with operand i where that is a register. SETCC writes 8
 // bits of its operand and leaves the others: it is given a register that was cleared.
 func (op Op) Role(i int) Role { return ops[op].roles[i] }
