@@ -61,6 +61,9 @@ func (e *emitter) faultCode() {
 // bounds emits the check that 0 <= i < n.
 func (e *emitter) bounds(b *analysis.Placed, v *ir.Value) {
 	i, n := v.Args[0], v.Args[1]
+	if e.insideRow(i, n) {
+		return
+	}
 	site := e.site(v, devlog.Check(v.Imm), "")
 	m := e.masks[b.Class]
 	si, sn := e.Of(i), e.Of(n)

@@ -28,6 +28,7 @@ type emitter struct {
 	fused   []bool                          // by value ID: a comparison that its branch makes
 	negated []bool                          // by value ID: a negation that the multiply-adds which use it do
 	mixed   map[*ir.Value]mixedDot          // differences of products of bytes that are one instruction
+	lookups map[*ir.Value]lookup            // permutations that are one instruction
 	wanted  []bool                          // by value ID: of one kept once, that a vector is needed
 	used    []bool                          // by value ID
 	quick   map[*ir.Value]analysis.LaneTest // conditions of branches that all lanes take most often
@@ -35,6 +36,7 @@ type emitter struct {
 	limits  map[limit]asm.Reg
 	// products are what has been made in the block so far.
 	products map[product]asm.Reg
+	taken    map[string]asm.Reg // by lanesKey: numbers of lanes that are loaded where the kernel begins
 
 	prefetched prefetches
 
@@ -66,6 +68,7 @@ func newEmitter(m *ir.Module, f *ir.Func, c *code, general, wholeWarps bool) (*e
 	e.findFused()
 	e.findNegated()
 	e.findMixed()
+	e.findLookups()
 	e.findWanted()
 	e.findLimits()
 	e.prefetched = e.newPrefetches()

@@ -37,6 +37,7 @@ func (e *emitter) entryCode() {
 		e.loadParams()
 	}
 	e.entryMask()
+	e.loadLanesToTake()
 }
 
 // firstVector sets the context to the first vector of a block.

@@ -20,8 +20,22 @@ func (c *code) fromHalf(from *ir.Type, x val) val {
 			c.masked(asm.VCVTPH2PS, c.width(), in.Mask, in.Zero, asm.R(d), in.Args[1])
 			return d
 		}
+		if x.splat && c.isa == v4 {
+			return c.sameHalf(r)
+		}
 		return c.vxx(asm.VCVTPH2PS, c.words(r))
 	})
+}
+
+// sameHalf is a float of half precision that all lanes have: one of them is converted.
+func (c *code) sameHalf(r asm.Reg) asm.Reg {
+	if in, ok := c.maker(r, asm.VPBROADCASTDR); ok {
+		r = c.vec()
+		c.op(asm.VMOVD, 128, asm.R(r), in.Args[1])
+	}
+	d := c.vec()
+	c.op(asm.VCVTPH2PS, 128, asm.R(d), asm.R(r))
+	return c.vop(asm.VBROADCASTSS, asm.R(d))
 }
 
 // extension returns the instruction of this block that extends 16-bit words to x, if

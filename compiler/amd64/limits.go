@@ -28,6 +28,20 @@ func (e *emitter) inRow(v *ir.Value) bool {
 	return s.Kind == analysis.AffineLanes && e.Of(v.Args[1]).Kind == analysis.UniformLanes && max(s.Step, -s.Step)*int64(e.isa.lanes()-1) < maxSpan
 }
 
+// insideRow reports whether all lanes have indices below a constant that go up or down by a constant from
+// lane to lane, which constants and the numbers of lanes tell.
+func (e *emitter) insideRow(i, n *ir.Value) bool {
+	if !n.IsConst() || e.Of(i).Kind != analysis.AffineLanes {
+		return false
+	}
+	for _, lane := range []int64{0, int64(e.isa.lanes() - 1)} {
+		if x, ok := ofLane(i, lane, laneOperations); !ok || x < 0 || x >= int64(n.Imm) {
+			return false
+		}
+	}
+	return true
+}
+
 // span returns how far the least and the greatest index of a vector are apart.
 func (e *emitter) span(i *ir.Value) int64 {
 	step := e.Of(i).Step

@@ -8,9 +8,11 @@ import (
 
 // mixedDot is a dot product of unsigned bytes with signed ones, which is one instruction of VNNI.
 // Code has it as the product of bytes whose top bits are inverted, less that of -128 in place of
-// each of them.
+// each of them. If the first operand is no inversion, its own top bits are inverted: the unsigned bytes
+// were inverted signed ones, say.
 type mixedDot struct {
 	unsigned, signed, sum *ir.Value
+	invert                bool
 }
 
 // findMixed finds these products. The two of which they are the difference are not made, if nothing
@@ -63,14 +65,17 @@ func mixedDotOf(v *ir.Value) (d mixedDot, ok bool) {
 		x = x.Args[0]
 	}
 	if x.Op != ir.OpXor || !is(x.Args[1], tops) {
-		return d, false
+		return mixedDot{x, p.Args[1], p.Args[2], true}, true
 	}
-	return mixedDot{x.Args[0], p.Args[1], p.Args[2]}, true
+	return mixedDot{x.Args[0], p.Args[1], p.Args[2], false}, true
 }
 
 // multiplyMixed adds the products to the sum.
 func (e *emitter) multiplyMixed(d mixedDot) val {
 	x, y, z := e.vectors(d.unsigned).reg[0], e.vectors(d.signed).reg[0], e.vectors(d.sum).reg[0]
+	if d.invert {
+		x = e.vop(e.pick(asm.VPXOR, asm.VPXORD), asm.R(x), e.all32(0x80808080))
+	}
 	if !e.vnni {
 		return one(e.dotWords(e.wordsOf(x, unsignedBytes), e.wordsOf(y, signedBytes), z))
 	}

@@ -168,6 +168,9 @@ func (c *code) vector(v *ir.Value, args []val) (val, error) {
 	case ir.OpConvert:
 		return c.convert(v.Type, v.Args[0].Type, args[0]), nil
 	case ir.OpBitcast:
+		if from := v.Args[0].Type; from.IsInt() && !from.IsSigned() && !v.Type.IsSigned() { // no bits above
+			return args[0], nil
+		}
 		return c.fitAlways(v.Type, args[0]), nil
 	case ir.OpShl, ir.OpShr:
 		return c.shift(v, args), nil
@@ -214,6 +217,10 @@ func (c *code) fitAlways(t *ir.Type, x val) val {
 	}
 	n := int64(32 - 8*t.Size())
 	r := x
+	if in, ok := c.maker(x.reg[0], asm.VPMOVZXBD); ok && t.IsSigned() && t.Size() == 1 && in.Mask == 0 { // of what was loaded just now
+		r.reg[0] = c.vop(asm.VPMOVSXBD, in.Args[1])
+		return r
+	}
 	if t.IsSigned() {
 		r.reg[0] = c.vop(asm.VPSRAD, asm.R(c.vop(asm.VPSLLD, asm.R(x.reg[0]), asm.I(n))), asm.I(n))
 	} else {

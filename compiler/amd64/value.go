@@ -198,6 +198,9 @@ func (e *emitter) computeNow(v *ir.Value) (err error) {
 	case s.Kind == analysis.VaryingLanes && e.mixed[v].sum != nil:
 		e.vals[v.ID] = e.multiplyMixed(e.mixed[v])
 		return nil
+	case e.lookups[v].word != nil:
+		e.vals[v.ID] = e.lookUp(e.lookups[v])
+		return nil
 	case v.Op == ir.OpFMA:
 		v = e.withoutNegations(v)
 	case v.Op == ir.OpBitcast && s.Kind == analysis.UniformLanes && inVector(v.Type) && v.Type.Size() == 4:

@@ -147,6 +147,8 @@ b0:
 		}
 		require.Equal(t, 1, count("%15", dot), name)
 		require.Equal(t, 2, count("%15", "vpmaddwd"), name)
+		inverted := strings.NewReplacer("xor %5", "add %5", "USED", "%15").Replace(text) // of a sum, which is inverted first
+		require.Equal(t, 1, strings.Count(codeOf(t, name, inverted), "\t"+dot), name)
 		require.Zero(t, count("%15", "movsxd"), name)
 		require.Less(t, 1, count("%13", dot), name)
 		require.Less(t, 1, count("%14", dot), name)

@@ -1,6 +1,8 @@
 package amd64
 
 import (
+	"fmt"
+
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
@@ -73,10 +75,9 @@ func (e *emitter) namedSources(op ir.Op, y *ir.Value) []uint32 {
 	if op != ir.OpShflIdx {
 		return nil
 	}
-	const operations = 6
 	from := make([]uint32, e.isa.lanes())
 	for lane := range from {
-		n, ok := ofLane(y, int64(lane), operations)
+		n, ok := ofLane(y, int64(lane), laneOperations)
 		if !ok {
 			return nil
 		}
@@ -84,6 +85,9 @@ func (e *emitter) namedSources(op ir.Op, y *ir.Value) []uint32 {
 	}
 	return from
 }
+
+// laneOperations is how many operations in a row [ofLane] looks at.
+const laneOperations = 6
 
 // ofLane computes an index of 64 bits in one lane, by up to so many operations in a row on constants and
 // the number of the lane.
@@ -147,9 +151,7 @@ func (e *emitter) lowWords(y *ir.Value) asm.Reg {
 // permuteFixed takes the lanes of x by numbers that are constants.
 func (e *emitter) permuteFixed(r, x val, lanes []uint32) {
 	if e.isa == v3 || x.n == 1 && r.n == 1 {
-		from := e.vec()
-		e.op(e.moveOp(), e.width(), asm.R(from), e.pool(lanes))
-		e.permute(r, x, from, 0)
+		e.permute(r, x, e.lanesToTake(lanes), 0)
 		return
 	}
 	for h, d := range r.reg {
@@ -159,6 +161,40 @@ func (e *emitter) permuteFixed(r, x val, lanes []uint32) {
 		}
 		e.op(e.moveOp(), 512, asm.R(d), e.pool(words))
 		e.op(asm.VPERMI2Q, 512, asm.R(d), asm.R(half(x, 0)), asm.R(half(x, 1)))
+	}
+}
+
+// lanesToTake is a vector of constant numbers of lanes.
+func (e *emitter) lanesToTake(lanes []uint32) asm.Reg {
+	if r := e.taken[lanesKey(lanes)]; r != 0 {
+		return r
+	}
+	return e.vop(e.moveOp(), e.pool(lanes))
+}
+
+func lanesKey(lanes []uint32) string { return fmt.Sprint(lanes) }
+
+// mostTaken bounds how many vectors of numbers of lanes have registers for the whole kernel.
+const mostTaken = 8
+
+// loadLanesToTake loads the constants by which shuffles in loops take lanes.
+func (e *emitter) loadLanesToTake() {
+	e.taken = map[string]asm.Reg{}
+	for i := range e.Blocks {
+		if e.Blocks[i].Loop < 0 {
+			continue
+		}
+		for _, v := range e.Blocks[i].Block.Instrs {
+			if v.Op != ir.OpShflIdx || v.Type.Size() == 8 || e.Of(v).Kind == analysis.UniformLanes {
+				continue
+			}
+			from := e.namedSources(v.Op, v.Args[1])
+			if from == nil || e.taken[lanesKey(from)] != 0 || len(e.taken) == mostTaken {
+				continue
+			}
+			r := e.vop(e.moveOp(), e.pool(from))
+			e.taken[lanesKey(from)] = r
+		}
 	}
 }
 

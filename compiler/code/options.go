@@ -11,7 +11,7 @@ import (
 // Version is part of every cache key. It changes whenever the same source may
 // give other code; a test compares what the compiler makes of a set of kernels
 // with a recorded digest and fails when one changed without the other.
-const Version = "29"
+const Version = "30"
 
 // Options change what Emit makes.
 type Options struct {

@@ -86,7 +86,7 @@ const (
 	OpOffset      // pointer advanced by y elements; unchecked
 	OpField       // pointer to struct -> pointer to field Imm
 	OpLoad        // *x
-	OpLoadBytes   // integer of the bytes from *x on, the lowest first, at any alignment; vector code only
+	OpLoadBytes   // integer of the elements from *x on, the lowest first, at any alignment; vector code only
 	OpStore       // *x = y
 	OpCopyAsync   // *x = what is at y, at some time before copy.wait; x in shared memory, y in global
 	OpCopyVec     // Imm elements from x on = those from y on if z, else zeros; otherwise like copy.async

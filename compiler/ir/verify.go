@@ -421,8 +421,8 @@ func (v *verifier) memory(in *Value) string {
 			return "loads a scalar of the pointee type"
 		}
 	case OpLoadBytes:
-		if !p.Elem.IsInt() || p.Elem.Size() != 1 || !in.Type.IsInt() || in.Type.Size() == 1 {
-			return "loads an integer of several bytes through a pointer to bytes"
+		if !p.Elem.IsInt() || !in.Type.IsInt() || in.Type.Size() <= p.Elem.Size() {
+			return "loads an integer of several elements through a pointer to smaller integers"
 		}
 	case OpStore:
 		if in.Args[1].Type != p.Elem || !p.Elem.IsValue() {

@@ -31,7 +31,8 @@ func inputs(seed uint64) ([][]byte, []uint64) {
 		binary.LittleEndian.PutUint32(in[4*i:], math.Float32bits(float32(i)*1.5-float32(seed%5)))
 	}
 	binary.LittleEndian.PutUint64(out, seed)
-	return [][]byte{out, in}, []uint64{seed % 17, uint64(math.Float32bits(0.25))}
+	halves := []byte("some bytes that are all different") // for the generator that has a third slice
+	return [][]byte{out, in, halves[:16]}, []uint64{seed % 17, uint64(math.Float32bits(0.25))}
 }
 
 // checkSame runs before and after and compares what they leave behind.

@@ -21,6 +21,10 @@ var Vector = []Pass{
 		Doc: "Compares four bytes an iteration in loops that count equal ones. After lcssa, which shows that nothing else leaves them; before peel, which copies loops.",
 	},
 	{
+		Name: "halves", Run: vector(joinHalves),
+		Doc: "Loads two neighbouring halves of a word together. Before peel, which copies code.",
+	},
+	{
 		Name: "peel", Run: vector(peel),
 		Doc: "Copies loops, and what is behind tests of indices, for vectors all of whose lanes pass. After lcssa and runs; before all that makes copies within these copies.",
 	},
@@ -43,6 +47,7 @@ var VectorConstraints = []Constraint{
 	{"lcssa", "runs", "a loop whose values are used behind it is not widened"},
 	{"lcssa", "peel", "a loop and its copy leave with values of their own"},
 	{"runs", "peel", "a loop is recognised by all of its ways in, which copies change"},
+	{"halves", "peel", "in copies the parts of a word may have blocks of their own"},
 	{"peel", "rows", "in its copies a division has all its lanes"},
 	{"peel", "peelinner", "it looks at the copies"},
 	{"rows", "peelinner", "a remainder goes up from lane to lane in its copies"},

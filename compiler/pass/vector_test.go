@@ -19,7 +19,7 @@ type vectorGen struct {
 	bounds  []*ir.Value // the same in all lanes
 }
 
-// vectorModule returns a module with the kernel @k(out []int64, in []uint8, a int64, b float32).
+// vectorModule returns a module with the kernel @k(out []int64, in []uint8, a int64, b float32, halves []uint16).
 func vectorModule(seed uint64) *ir.Module {
 	m := &ir.Module{Name: "t"}
 	f := m.NewFunc("k")
@@ -27,8 +27,9 @@ func vectorModule(seed uint64) *ir.Module {
 	f.Args = []ir.Arg{
 		{Name: "out", Kind: ir.ArgSlice, Elem: ir.I64, Go: "[]int64"}, {Name: "in", Kind: ir.ArgSlice, Elem: ir.U8, Go: "[]uint8"},
 		{Name: "a", Elem: ir.I64, Go: "int64"}, {Name: "b", Elem: ir.F32, Go: "float32"},
+		{Name: "halves", Kind: ir.ArgSlice, Elem: ir.U16, Go: "[]uint16"},
 	}
-	for _, t := range []*ir.Type{ir.PtrTo(ir.Global, ir.I64), ir.I64, ir.PtrTo(ir.Global, ir.U8), ir.I64, ir.I64, ir.F32} {
+	for _, t := range []*ir.Type{ir.PtrTo(ir.Global, ir.I64), ir.I64, ir.PtrTo(ir.Global, ir.U8), ir.I64, ir.I64, ir.F32, ir.PtrTo(ir.Global, ir.U16), ir.I64} {
 		f.NewParam(t)
 	}
 	g := &vectorGen{Rand: rand.New(rand.NewPCG(seed, 4)), f: f, b: f.NewBlock()}
@@ -82,12 +83,12 @@ func (g *vectorGen) below(i, n *ir.Value) *ir.Value {
 }
 
 func (g *vectorGen) statement(depth int) {
-	kind := g.IntN(6)
+	kind := g.IntN(7)
 	if depth == 0 {
-		kind = 2 + g.IntN(3)
+		kind = 2 + g.IntN(4)
 	}
 	switch kind {
-	case 0, 5:
+	case 0, 6:
 		g.branch(depth - 1)
 	case 1:
 		g.loop(depth - 1)
@@ -101,7 +102,26 @@ func (g *vectorGen) statement(depth int) {
 		g.mix(x, g.emit(ir.OpConvert, g.byteAt(x)))
 	case 4:
 		g.run()
+	case 5:
+		g.halves()
 	}
+}
+
+// halves puts a word together of two halves, which are neighbours or not.
+func (g *vectorGen) halves() {
+	in := g.f.Params[6]
+	half := func(i *ir.Value) *ir.Value {
+		load := g.b.Emit(g.f, ir.OpLoad, ir.U16, g.b.Emit(g.f, ir.OpOffset, in.Type, in, i))
+		if g.IntN(4) == 0 {
+			g.mix(i, i)
+		}
+		return g.b.Emit(g.f, ir.OpConvert, ir.U32, load)
+	}
+	i := g.emit(ir.OpAnd, g.index(), g.constant(3))
+	low := half(g.emit(ir.OpAdd, g.constant(1), i))
+	high := half(g.emit(ir.OpAdd, i, g.constant(int64(1+g.IntN(3)))))
+	word := g.b.Emit(g.f, ir.OpOr, ir.U32, low, g.b.Emit(g.f, ir.OpShl, ir.U32, high, g.b.EmitConst(g.f, ir.U32, 16)))
+	g.mix(i, g.emit(ir.OpConvert, word))
 }
 
 func (g *vectorGen) branch(depth int) {
