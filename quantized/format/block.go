@@ -104,6 +104,9 @@ func (d *Data) U32(i int) uint32 { return d.W[i>>2] }
 // U32Of16 returns the four bytes at i, which is even.
 func (d *Data) U32Of16(i int) uint32 { return d.U16(i) | d.U16(i+2)<<16 }
 
+// joined16 is the word whose halves are number i and the next one of a list.
+func joined16(h []uint16, i int) uint32 { return uint32(h[i]) | uint32(h[i+1])<<16 }
+
 // U32Of8 returns the four bytes at i.
 func (d *Data) U32Of8(i int) uint32 {
 	return d.U8(i) | d.U8(i+1)<<8 | d.U8(i+2)<<16 | d.U8(i+3)<<24

@@ -1,7 +1,5 @@
 package format
 
-import "github.com/gokiln/kiln/dsl"
-
 // BlockIQ4_NL is [IQ4_NL]: 32 elements of 4 bits with a scale, whose values are not equally far
 // apart.
 //
@@ -42,30 +40,6 @@ func valuesIQ4(w uint32) uint32 {
 // valuesOfIQ4 looks up the values of the nibbles of 16 bytes.
 func valuesOfIQ4(w [4]uint32) [8]uint32 {
 	return lookupNibbles(w, wordIQ4_0, wordIQ4_1, wordIQ4_2, wordIQ4_3)
-}
-
-// lanesIQ4 looks up the values of the low nibbles of a word, and of its high ones, for the lanes of a warp
-// of SpanLanes: each lane has one value of the table, which others take from it. Shuffles take numbers
-// of lanes modulo how many there are.
-func lanesIQ4(t dsl.Thread, w uint32) (lo, hi uint32) {
-	lane := uint32(t.Lane())
-	word := uint32(wordIQ4_0)
-	if lane >= 4 {
-		word = wordIQ4_1
-	}
-	if lane >= 8 {
-		word = wordIQ4_2
-	}
-	if lane >= 12 {
-		word = wordIQ4_3
-	}
-	value := word >> (lane & 3 * 8) & 255
-	for j := range 4 {
-		up := uint32(8 * j)
-		lo |= dsl.Shuffle(t, value<<up, int(w>>up))
-		hi |= dsl.Shuffle(t, value<<up, int(w>>(up+4)))
-	}
-	return lo, hi
 }
 
 // QuantizeFast takes the element of the largest magnitude to the first value, and then the scale

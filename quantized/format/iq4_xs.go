@@ -41,13 +41,13 @@ func (BlockIQ4_XS) Part(d Data, at, p int) Part {
 
 // Span is as [Spanned] says.
 func (BlockIQ4_XS) Span(t dsl.Thread, d Data, at int) (s Span) {
-	lane, i := t.Lane(), at>>2
-	w, low := d.W[i], d.W[i+1]
+	lane, g := t.Lane(), uint32(t.Lane())>>1
+	w := d.W[at>>2:][:34]
 	for h := range 2 {
-		s.Q[2*h], s.Q[2*h+1] = lanesIQ4(t, d.W[i+2+16*h+lane])
+		s.Q[2*h], s.Q[2*h+1] = lookupWord(w[2+16*h+lane], wordIQ4_0^tops, wordIQ4_1^tops, wordIQ4_2^tops, wordIQ4_3^tops)
 	}
-	g := uint32(lane) >> 1
-	s.D = half(w) * float32(int32(low>>(4*g)&15|w>>16>>(2*g)&3<<4)-32)
+	level := w[1]>>(4*g)&15 | w[0]>>16>>(2*g)&3<<4
+	s.D = half(w[0]) * float32(int32(level)-32)
 	return s
 }
 
@@ -57,8 +57,8 @@ func (BlockIQ4_XS) Slot(w int) int { return slotOfHalves(w) }
 // ScaleLane is as [Spanned] says.
 func (BlockIQ4_XS) ScaleLane(j, lane int) int { return j>>1*8 + lane>>2*2 }
 
-// Bias is 0.
-func (BlockIQ4_XS) Bias() int { return 0 }
+// Bias is 128.
+func (BlockIQ4_XS) Bias() int { return signBias }
 
 // SpanMins is false.
 func (BlockIQ4_XS) SpanMins() bool { return false }

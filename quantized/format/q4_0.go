@@ -47,24 +47,21 @@ func nibbles32(d *Data, i, r int) (lo, hi uint32) {
 	return d.U32(i) >> shift & lowNibbles, d.U32(i+4) >> shift & lowNibbles
 }
 
-// Span is as [Spanned] says. Four blocks are 18 words: the quants of the first and the third one begin
-// in the middle of a word, of which their scale is the lower half, and those of others behind the
-// scale in the upper half.
+// Span is as [Spanned] says. Four blocks are 18 words, of which the scales are halves of words 0, 4, 9
+// and 13. Behind each, words are half of one further on.
 func (BlockQ4_0) Span(t dsl.Thread, d Data, at int) (s Span) {
-	lane := t.Lane()
+	lane, halves, w := t.Lane(), d.H[at>>1:][:72], d.W[at>>2:][:36]
 	var scales [2]uint32
 	for h := range 2 {
-		i := at>>2 + 18*h + lane
-		a, b, c := d.W[i], d.W[i+1], d.W[i+2]
-		if lane >= 8 {
-			a, b = b, c
-		}
-		q := a>>16 | b<<16
-		if lane&4 != 0 {
-			q = b
+		i := 36*h + 1 + 2*lane
+		q := joined16(halves, i)
+		for block := 1; block < 4; block++ {
+			if v := joined16(halves, i+block); lane>>2 == block {
+				q = v
+			}
 		}
 		s.Q[2*h], s.Q[2*h+1] = q&lowNibbles, q>>4&lowNibbles
-		scales[h] = dsl.Shuffle(t, a, lane>>1&3*4)
+		scales[h] = dsl.Shuffle(t, w[18*h+lane], lane>>1&3*9>>1)
 	}
 	scale := scales[0]
 	if lane >= 8 {

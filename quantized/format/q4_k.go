@@ -74,21 +74,25 @@ func partK(d *Data, i, p int, q [8]uint32) Part {
 
 // Span is as [Spanned] says. Lane 2g has the scale of group g, and the next one its minimum.
 func (BlockQ4_K) Span(t dsl.Thread, d Data, at int) (s Span) {
-	lane, i := t.Lane(), at>>2
-	bits, low := d.W[i+1], uint32(lane)&1
+	lane := t.Lane()
+	w := d.W[at>>2:][:36]
+	l, low, g := uint32(lane), uint32(lane)&1, uint32(lane)>>1&3
+	head := w[lane]
+	bits := dsl.Shuffle(t, head, 1+lane&1)
+	shift, mask, more := g*8, uint32(63), uint32(0)
+	if l >= 8 {
+		shift, mask, more = g*8+4*low, 15, 0x30
+	}
+	rest := dsl.Shuffle(t, head, 1+lane&1+lane>>3*(2-lane&1))
+	level := rest>>shift&mask | bits>>(g*8+2)&more
+	scale, least := half(w[0]), half(w[0]>>16)
 	if low == 1 {
-		bits = d.W[i+2]
+		scale = least
 	}
-	shift := uint32(lane) >> 1 & 3 * 8
-	bits >>= shift
-	level := bits & 63
-	if lane >= 8 {
-		level = d.W[i+3]>>(shift+4*low)&15 | bits>>2&0x30
-	}
-	s.D = half(d.W[i]>>(16*low)) * float32(int32(level))
+	s.D = scale * float32(int32(level))
 	for h := range 2 {
-		w := d.W[i+4+16*h+lane]
-		s.Q[2*h], s.Q[2*h+1] = w&lowNibbles, w>>4&lowNibbles
+		v := w[4+16*h+lane]
+		s.Q[2*h], s.Q[2*h+1] = v&lowNibbles, v>>4&lowNibbles
 	}
 	return s
 }

@@ -45,15 +45,16 @@ func (BlockQ6_K) Part(d Data, at, p int) Part {
 
 // Span is as [Spanned] says.
 func (BlockQ6_K) Span(t dsl.Thread, d Data, at int) (s Span) {
-	lane, i := t.Lane(), at>>2+t.Lane()
-	high := d.from(at, d.W[i+32], d.W[i+33])
+	lane := t.Lane()
+	b, w := d.B[at:][:210], d.H[at>>1:][:105]
+	high := joined16(w, 64+2*lane)
 	for h := range 2 {
-		w := d.from(at, d.W[i+16*h], d.W[i+16*h+1])
+		v := joined16(w, 32*h+2*lane)
 		x := dsl.Shuffle(t, high, lane&7+8*h) >> (uint32(lane) >> 3 * 2)
-		s.Q[2*h] = w&lowNibbles | x<<4&(3*ones<<4)
-		s.Q[2*h+1] = w>>4&lowNibbles | x&(3*ones<<4)
+		s.Q[2*h] = v&lowNibbles | x<<4&(3*ones<<4)
+		s.Q[2*h+1] = v>>4&lowNibbles | x&(3*ones<<4)
 	}
-	s.D = d.F16(at+208) * float32(int8(d.B[at+192+lane]))
+	s.D = half(uint32(w[104])) * float32(int8(b[192+lane]))
 	return s
 }
 

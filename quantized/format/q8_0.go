@@ -36,19 +36,19 @@ func (BlockQ8_0) Part(d Data, at, p int) Part {
 // Span is as [Spanned] says. Two blocks are 17 words, of which the scale of the first one is the lower
 // half of the first, and that of the second one the upper half of the ninth.
 func (BlockQ8_0) Span(t dsl.Thread, d Data, at int) (s Span) {
-	lane, i := t.Lane(), at>>2+t.Lane()
+	lane, h, w := t.Lane(), d.H[at>>1:][:136], d.W[at>>2:][:68]
 	for j := range 4 {
-		a, b := d.W[i+17*j], d.W[i+17*j+1]
-		s.Q[j] = b
-		if lane < 8 {
-			s.Q[j] = a>>16 | b<<16
+		q := joined16(h, 34*j+1+2*lane)
+		if v := joined16(h, 34*j+2+2*lane); lane >= 8 {
+			q = v
 		}
+		s.Q[j] = q ^ tops
 	}
 	// Of blocks 2j and 2j+1 lanes 2j and 2j+8 have the words with the scales.
-	words := d.W[i]
+	words := w[lane]
 	for j := 1; j < 4; j++ {
-		if w := d.W[i+15*j]; lane>>1&3 == j {
-			words = w
+		if v := w[15*j+lane]; lane>>1&3 == j {
+			words = v
 		}
 	}
 	s.D = half(dsl.Shuffle(t, words, lane>>2*2+lane>>1&1*8) >> (uint32(lane) >> 1 & 1 * 16))
@@ -61,8 +61,8 @@ func (BlockQ8_0) Slot(w int) int { return w }
 // ScaleLane is as [Spanned] says.
 func (BlockQ8_0) ScaleLane(j, lane int) int { return 4*j + lane>>3*2 }
 
-// Bias is 0.
-func (BlockQ8_0) Bias() int { return 0 }
+// Bias is 128.
+func (BlockQ8_0) Bias() int { return signBias }
 
 // SpanMins is false.
 func (BlockQ8_0) SpanMins() bool { return false }

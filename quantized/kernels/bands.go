@@ -143,25 +143,34 @@ func panelNumbers[F format.Block](f F) int {
 func fillPanel[F format.Block](
 	panel []uint32, d format.Data, first, n, line, lane int, c *Band, f F,
 ) {
-	lanes, numbers := int(c.Lanes), panelNumbers(f)
-	parts, bytes := f.Elems()/format.PartLen, f.Bytes()
+	lanes := int(c.Lanes)
+	parts, bytes, size := f.Elems()/format.PartLen, f.Bytes(), (8+panelNumbers(f))*lanes
 	for e := range int(c.NR) {
 		row := min(first+e*lanes+lane, n-1)
 		for block := range line / parts {
-			for part := range parts {
-				p := f.Part(d, (row*(line/parts)+block)*bytes, part)
-				size := (8 + numbers) * lanes
-				to := panel[((block*parts+part)*int(c.NR)+e)*size:][:size]
-				for j := range 8 {
-					to[j*lanes+lane] = p.Q[j] ^ inverted
-				}
-				for j := range f.Scales() {
-					to[(8+j)*lanes+lane] = math.Float32bits(p.D[j])
-					if f.HasMin() {
-						to[(8+f.Scales()+j)*lanes+lane] = math.Float32bits(p.M[j])
-					}
+			at := (row*(line/parts) + block) * bytes
+			for pair := 0; pair < parts; pair += 2 {
+				a, b := f.Part(d, at, pair), f.Part(d, at, min(pair+1, parts-1)) // of the same words
+				to := panel[(block*parts+pair)*int(c.NR)*size:]
+				storePart(to[e*size:][:size], &a, lane, c, f)
+				if pair+1 < parts {
+					storePart(to[(int(c.NR)+e)*size:][:size], &b, lane, c, f)
 				}
 			}
+		}
+	}
+}
+
+// storePart stores what a lane has of a part.
+func storePart[F format.Block](to []uint32, p *format.Part, lane int, c *Band, f F) {
+	lanes, scales := int(c.Lanes), f.Scales()
+	for j := range 8 {
+		to[j*lanes+lane] = p.Q[j] ^ inverted
+	}
+	for j := range scales {
+		to[(8+j)*lanes+lane] = math.Float32bits(p.D[j])
+		if f.HasMin() {
+			to[(8+scales+j)*lanes+lane] = math.Float32bits(p.M[j])
 		}
 	}
 }

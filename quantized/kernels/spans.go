@@ -29,7 +29,7 @@ func SpanDots[F format.Spanned, T dsl.Float](
 		for i := range spans {
 			s := f.Span(t, d, (row*spans+i)*bytes)
 			for m := range int(rows) {
-				sums[m] += dotSpan(t, f, &s, x, (m*spans+i)*words+t.Lane())
+				sums[m] += dotSpan(t, f, &s, x[(m*spans+i)*words:][:words], t.Lane())
 			}
 		}
 		for m := range int(rows) {
@@ -56,9 +56,9 @@ func dotSpan[F format.Spanned](t dsl.Thread, f F, s *format.Span, x []uint32, at
 		if pairs(f, j) {
 			continue
 		}
-		sum := dsl.Dot4(int32(s.Q[j]), int32(x[at+j*lanes]), 0)
+		sum := dotUnsigned(s.Q[j], int32(x[at+j*lanes]), 0)
 		if j < 3 && pairs(f, j+1) {
-			sum = dsl.Dot4(int32(s.Q[j+1]), int32(x[at+(j+1)*lanes]), sum)
+			sum = dotUnsigned(s.Q[j+1], int32(x[at+(j+1)*lanes]), sum)
 		}
 		v = dsl.FMA(float32(sum), dsl.Shuffle(t, d, f.ScaleLane(j, t.Lane())), v)
 	}
