@@ -21,6 +21,6 @@ go build -o "$out/tensor" ./bench/tensor
 go build -o "$out/gpubench" ./bench/gpubench
 "${CC:-gcc}" -O2 -Wall -I"$source/include" -o "$out/ggml" bench/peers/ggml.c \
 	"$build/src/libggml.a" "$build/src/libggml-cpu.a" "$build/src/libggml-base.a" -lm -lpthread -lstdc++
-"$out/ggml" >"$out/ggml.jsonl"
+"$out/ggml" "$only" >"$out/ggml.jsonl"
 GOMAXPROCS=1 "$out/tensor" -processor -group quantized -only "$only" -samples "${SAMPLES:-15}" -json >"$out/kiln.jsonl"
 "$out/gpubench" -ratio kiln/ggml "$out/kiln.jsonl" "$out/ggml.jsonl"

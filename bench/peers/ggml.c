@@ -1,10 +1,12 @@
 // The operations on block formats of bench/tensor by the reference implementation, ggml, on one core:
-// rows of the same names as lines of JSON. bench/ggml.sh builds it with a library that is there.
+// rows of the same names as lines of JSON, those whose names match an extended regular expression, which
+// is its argument. bench/ggml.sh builds it with a library that is there.
 //
 // Times are the processor time of the thread, each the least of some repetitions, which is reported as
 // the median and both percentiles: what else runs on the machine slows the others.
 #include <ctype.h>
 #include <math.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,10 @@
 #include "ggml.h"
 
 enum { N = 2048, K = 4096, SEARCH = 1 << 16, ROTATED = 96 << 20 };
+
+static regex_t only;
+
+static int wanted(const char *what) { return regexec(&only, what, 0, NULL, 0) == 0; }
 
 static double now(void) {
 	struct timespec t;
@@ -98,6 +104,10 @@ static void multiply(void *arg) {
 }
 
 static void linear(enum ggml_type t, const char *data, int64_t m, int64_t n, int64_t k) {
+	char what[128];
+	snprintf(what, sizeof what, "quantized linear %dx%dx%d f32 and %s", (int)m, (int)n, (int)k, name(t));
+	if (!wanted(what))
+		return;
 	size_t size = ggml_row_size(t, K) * N;
 	struct product p = {.count = m > 8 ? 1 : (int)((ROTATED + size - 1) / size)};
 	struct ggml_init_params params = {.mem_size = p.count * (size + (m + 8) * (n + k) * 4 + (1 << 20)) + (64 << 20)};
@@ -113,8 +123,6 @@ static void linear(enum ggml_type t, const char *data, int64_t m, int64_t n, int
 	}
 	p.plan = ggml_graph_plan(p.graphs[0], 1, NULL);
 	p.plan.work_data = room(p.plan.work_size + 64);
-	char what[128];
-	snprintf(what, sizeof what, "quantized linear %dx%dx%d f32 and %s", (int)m, (int)n, (int)k, name(t));
 	double took = best(multiply, &p);
 	if (m <= 8)
 		row(what, "GB/s", size / took / 1e9);
@@ -124,6 +132,9 @@ static void linear(enum ggml_type t, const char *data, int64_t m, int64_t n, int
 	free(p.graphs);
 	ggml_free(p.memory);
 }
+
+// rows are of activations, besides one.
+static const int rows[] = {8, 16, 32, 128, 512};
 
 // all are the rows of one type.
 static void all(enum ggml_type t, const float *x, float *out, const float *importance) {
@@ -135,22 +146,30 @@ static void all(enum ggml_type t, const float *x, float *out, const float *impor
 	b.data = room(N * line);
 	ggml_quantize_init(t);
 	snprintf(what, sizeof what, "quantize f32 to %s", name(t));
-	row(what, "Gelem/s", b.rows * K / best(quantize, &b) / 1e9);
+	if (wanted(what))
+		row(what, "Gelem/s", b.rows * K / best(quantize, &b) / 1e9);
+	else
+		quantize(&b);
 	for (int64_t i = b.rows; i < N; i++)
 		memcpy(b.data + i * line, b.data + i % b.rows * line, line);
 	b.x = out;
 	snprintf(what, sizeof what, "dequantize %s to f32", name(t));
-	row(what, "GB/s", (N * line + 4.0 * N * K) / best(dequantize, &b) / 1e9);
+	if (wanted(what))
+		row(what, "GB/s", (N * line + 4.0 * N * K) / best(dequantize, &b) / 1e9);
 	if (!internal(t)) {
 		linear(t, b.data, 1, N, K);
 		linear(t, b.data, 1, K, N);
-		linear(t, b.data, 8, N, K);
-		linear(t, b.data, 128, N, K);
+		for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++)
+			linear(t, b.data, rows[i], N, K);
 	}
 	free(b.data);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+	if (regcomp(&only, argc > 1 ? argv[1] : ".", REG_EXTENDED | REG_NOSUB)) {
+		fprintf(stderr, "ggml: %s is no regular expression\n", argv[1]);
+		return 1;
+	}
 	ggml_cpu_init();
 	float *x = room(4 * SEARCH), *out = room(4 * (size_t)N * K), importance[K];
 	srand(1);

@@ -28,7 +28,7 @@ type blockSizes struct {
 
 func blockSizesOf(small bool) blockSizes {
 	if small {
-		return blockSizes{tensor.F32, 2048, 4096, 8, []int{128}, 96 << 20, 1 << 16, 16384}
+		return blockSizes{tensor.F32, 2048, 4096, 8, []int{16, 32, 128, 512}, 96 << 20, 1 << 16, 16384}
 	}
 	return blockSizes{tensor.BF16, 14336, 4096, 8, []int{512, 2048}, 256 << 20, 1 << 17, 65536}
 }
