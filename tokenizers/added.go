@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/gokiln/kiln/tokenizers/internal/pattern"
 )
 
 // addedToken is a token that is found in the text before the model sees it.
@@ -71,7 +73,9 @@ func (f *finder) find(dst []found, b []byte, ignoreSpecial bool) []found {
 		if ignoreSpecial && t.Special || t.SingleWord && insideWord(b, lo, hi) {
 			continue
 		}
-		lo, hi = t.strip(b, lo, hi, end)
+		if lo, hi = t.strip(b, lo, hi, end); lo >= hi {
+			continue // it lies in the whitespace that the token before took in
+		}
 		if lo > end {
 			dst = append(dst, found{span{int32(end), int32(lo)}, -1})
 		}
@@ -115,12 +119,7 @@ func (t *addedToken) strip(b []byte, lo, hi, end int) (int, int) {
 func insideWord(b []byte, lo, hi int) bool {
 	before, _ := utf8.DecodeLastRune(b[:lo])
 	after, _ := utf8.DecodeRune(b[hi:])
-	return lo > 0 && isWord(before) || hi < len(b) && isWord(after)
-}
-
-func isWord(r rune) bool {
-	return unicode.In(r, unicode.L, unicode.M, unicode.Nd, unicode.Nl, unicode.Pc,
-		unicode.Other_Alphabetic, unicode.Join_Control)
+	return lo > 0 && pattern.IsWord(before) || hi < len(b) && pattern.IsWord(after)
 }
 
 // addTokens makes the tokens of a file known.
@@ -164,6 +163,10 @@ func (t *Tokenizer) addToFinder(a addedToken) error {
 			return err
 		}
 	}
-	t.normal.add(a, string(n.b))
+	form := string(n.b)
+	if form != a.Content {
+		t.forms[int32(a.ID)] = form
+	}
+	t.normal.add(a, form)
 	return nil
 }

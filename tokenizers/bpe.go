@@ -14,6 +14,7 @@ type bpe struct {
 	*vocab
 	merges       *table // left<<32|right: rank<<32|merged
 	unk          int32  // -1: unknown characters are left out
+	missing      string // the unknown token, if the vocabulary lacks it
 	fuseUnk      bool
 	ignoreMerges bool // a piece that is a token is that token, whatever merges say
 	prefix       string
@@ -43,7 +44,9 @@ func newBPE(v *vocab, merges []mergeRule, o bpeOptions) (*bpe, error) {
 		prefix: o.prefix, suffix: o.suffix, merges: newTable(len(merges)),
 	}
 	if o.unk != "" {
-		m.unk = v.id(o.unk)
+		if m.unk = v.id(o.unk); m.unk < 0 {
+			m.missing = o.unk
+		}
 	}
 	if o.byteFallback {
 		m.bytes = v.byteTokens()
@@ -156,13 +159,17 @@ func (m *bpe) merge(dst []tok, s *state, piece []byte, mapped bool) ([]tok, erro
 		}
 	}
 	n := len(dst)
+	var err error
 	if mapped && m.prefix == "" && m.suffix == "" {
-		dst = m.byteSymbols(dst, piece)
+		dst, err = m.byteSymbols(dst, piece)
 	} else {
 		if mapped {
 			return m.mapAndMerge(dst, s, piece)
 		}
-		dst = m.symbols(dst, piece)
+		dst, err = m.symbols(dst, piece)
+	}
+	if err != nil {
+		return dst, err
 	}
 	k := s.merger.run(m.merges, dst[n:])
 	return dst[:n+k], nil
@@ -203,22 +210,27 @@ func (m *bpe) mapAndMerge(dst []tok, s *state, piece []byte) ([]tok, error) {
 }
 
 // byteSymbols appends the token of each byte.
-func (m *bpe) byteSymbols(dst []tok, piece []byte) []tok {
-	n := len(dst)
+func (m *bpe) byteSymbols(dst []tok, piece []byte) ([]tok, error) {
+	var err error
+	fused := -1
 	for i, c := range piece {
 		if id := m.mapped[c]; id >= 0 {
 			dst = append(dst, tok{id, int32(i), int32(i + 1)})
 			continue
 		}
 		// The alphabet lacks the byte: it is an unknown character of its own.
-		dst = m.unknown(dst, n, i, i+1, []byte(string(byteRunes[c])))
+		dst, err = m.unknown(dst, &fused, i, i+1, []byte(string(byteRunes[c])))
+		if err != nil {
+			return dst, err
+		}
 	}
-	return dst
+	return dst, nil
 }
 
 // symbols appends the token of each character.
-func (m *bpe) symbols(dst []tok, piece []byte) []tok {
-	n := len(dst)
+func (m *bpe) symbols(dst []tok, piece []byte) ([]tok, error) {
+	var err error
+	fused := -1
 	plain := m.prefix == "" && m.suffix == ""
 	for i := 0; i < len(piece); {
 		size, id := 1, int32(-1)
@@ -230,12 +242,12 @@ func (m *bpe) symbols(dst []tok, piece []byte) []tok {
 		}
 		if id >= 0 {
 			dst = append(dst, tok{id, int32(i), int32(i + size)})
-		} else {
-			dst = m.unknown(dst, n, i, i+size, piece[i:i+size])
+		} else if dst, err = m.unknown(dst, &fused, i, i+size, piece[i:i+size]); err != nil {
+			return dst, err
 		}
 		i += size
 	}
-	return dst
+	return dst, nil
 }
 
 func (m *bpe) symbol(piece []byte, lo, hi int, plain bool) int32 {
@@ -256,23 +268,29 @@ func (m *bpe) symbol(piece []byte, lo, hi int, plain bool) int32 {
 }
 
 // unknown appends what stands for a character that has no token: those of its
-// bytes, or the unknown one, joined with the one before if the model says so.
-func (m *bpe) unknown(dst []tok, n, lo, hi int, char []byte) []tok {
+// bytes, or the unknown one, joined with the unknown character before, which ends where fused says,
+// if the model wants that.
+func (m *bpe) unknown(dst []tok, fused *int, lo, hi int, char []byte) ([]tok, error) {
 	if m.hasBytes(char) {
 		for i, c := range char {
 			at := min(lo+i, hi-1)
 			dst = append(dst, tok{m.bytes[c], int32(at), int32(at + 1)})
 		}
-		return dst
+		return dst, nil
+	}
+	if m.missing != "" {
+		return dst, fmt.Errorf("character %q: %w (%q)", char, errNoUnknown, m.missing)
 	}
 	if m.unk < 0 {
-		return dst
+		return dst, nil
 	}
-	if k := len(dst); m.fuseUnk && k > n && dst[k-1].id == m.unk && dst[k-1].hi == int32(lo) {
-		dst[k-1].hi = int32(hi)
-		return dst
+	joins := m.fuseUnk && *fused == lo
+	*fused = hi
+	if joins {
+		dst[len(dst)-1].hi = int32(hi)
+		return dst, nil
 	}
-	return append(dst, tok{m.unk, int32(lo), int32(hi)})
+	return append(dst, tok{m.unk, int32(lo), int32(hi)}), nil
 }
 
 func (m *bpe) hasBytes(char []byte) bool {

@@ -26,7 +26,7 @@ func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) (string, error) {
 	parts := make([]string, 0, len(ids))
 	var missing error
 	for i, id := range ids {
-		token, ok := t.Token(id)
+		token, ok := t.decoded(id)
 		switch {
 		case !ok && missing == nil:
 			missing = fmt.Errorf("%w %d (position %d; the vocabulary has %d)", ErrNoToken, id, i,
@@ -43,6 +43,15 @@ func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) (string, error) {
 		return "", err
 	}
 	return strings.Join(parts, ""), missing
+}
+
+// decoded is what a decoder gets of an id: Token, but of an added token that is found in normalized
+// text its normal form.
+func (t *Tokenizer) decoded(id int32) (string, bool) {
+	if form, ok := t.forms[id]; ok {
+		return form, true
+	}
+	return t.Token(id)
 }
 
 func readDecoder(r raw) (decoder, error) {

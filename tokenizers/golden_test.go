@@ -203,13 +203,6 @@ func compare(t *testing.T, want goldenRow, e *Encoding, texts ...string) {
 	}
 }
 
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 func checkDecoding(t *testing.T, k *Tokenizer, ids []int32, want [2]string) {
 	for i, skip := range []bool{true, false} {
 		got, err := k.Decode(ids, skip)

@@ -83,65 +83,6 @@ func (n normalizers) normalize(t *text, w *writer) error {
 // one character Unicode's forms make 18 at most.
 func grown(n int) int { return 64*n + 4096 }
 
-// unicodeForm is one of Unicode's normal forms (Unicode standard annex 15).
-type unicodeForm norm.Form
-
-func (f unicodeForm) normalize(t *text, w *writer) error {
-	form := norm.Form(f)
-	n := form.QuickSpan(t.b)
-	if n == len(t.b) {
-		return nil
-	}
-	w.begin(t)
-	for old := t.b; ; n = form.QuickSpan(old[w.pos:]) {
-		w.copy(n)
-		if w.pos == len(old) {
-			break
-		}
-		n = max(form.NextBoundary(old[w.pos:], true), 1)
-		f.segment(w, old[w.pos:w.pos+n])
-		w.skip(n)
-	}
-	w.end()
-	return nil
-}
-
-// segment writes the normal form of a base and its marks.
-func (f unicodeForm) segment(w *writer, old []byte) {
-	form := norm.Form(f)
-	out := form.Bytes(old)
-	const joiner = "\u034f" // put where there are more than 30 marks; the field does not
-	if !bytes.Contains(old, []byte(joiner)) {
-		out = bytes.ReplaceAll(out, []byte(joiner), nil)
-	}
-	shift := 0
-	if form == norm.NFC || form == norm.NFKC {
-		shift = max(utf8.RuneCount(old)-utf8.RuneCount(out), 0)
-	}
-	w.putAligned(out, old, shift)
-}
-
-// putAligned writes characters for those of old at the cursor: the first for
-// the first, others for those shift further on, the rest for the last one.
-func (w *writer) putAligned(out, old []byte, shift int) {
-	pos, left := w.pos, old
-	for i := 0; len(out) > 0; i++ {
-		_, n := utf8.DecodeRune(out)
-		skip := min(i, 1)
-		if i == 1 {
-			skip += shift
-		}
-		for range skip {
-			if _, k := utf8.DecodeRune(left); k < len(left) {
-				pos, left = pos+k, left[k:]
-			}
-		}
-		_, k := utf8.DecodeRune(left)
-		w.put(stringOf(out[:n]), pos, pos+k)
-		out = out[n:]
-	}
-}
-
 // perRune replaces each character by others; false leaves it as it is.
 type perRune func(r rune) (string, bool)
 
@@ -186,13 +127,13 @@ func lowercase(r rune) (string, bool) {
 	case r == 'İ':
 		return "i\u0307", true // the one character with a lower case of two
 	}
-	l := unicode.ToLower(r)
+	l := toLower(r)
 	return string(l), l != r
 }
 
-func noMarks(r rune) (string, bool) { return "", unicode.Is(unicode.M, r) }
+func noMarks(r rune) (string, bool) { return "", isMark(r) }
 
-func noNonspacing(r rune) (string, bool) { return "", unicode.Is(unicode.Mn, r) }
+func noNonspacing(r rune) (string, bool) { return "", isNonspacing(r) }
 
 // nmt drops control characters and makes spaces of what looks like one, as
 // SentencePiece does for its rule of that name.
@@ -371,13 +312,6 @@ func cleanBert(r rune) (string, bool) {
 		return " ", true
 	}
 	return "", false
-}
-
-// isOther reports whether a character is of category C: control, format,
-// private use or not assigned.
-func isOther(r rune) bool {
-	return unicode.Is(unicode.C, r) ||
-		!unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z)
 }
 
 // chinese are the blocks of ideographs that BERT makes words of.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -83,7 +84,7 @@ func readLimited(r io.Reader) ([]byte, error) {
 
 func newTokenizer(m model) *Tokenizer {
 	return &Tokenizer{
-		model: m, added: map[int32]addedToken{}, addedIDs: map[string]int32{},
+		model: m, added: map[int32]addedToken{}, addedIDs: map[string]int32{}, forms: map[int32]string{},
 		plain: newFinder(), normal: newFinder(),
 	}
 }
@@ -121,6 +122,7 @@ func (f *file) parts(t *Tokenizer) (err error) {
 		if t.pre, err = readPreTokenizer(f.PreTokenizer); err != nil {
 			return fmt.Errorf("pre_tokenizer: %w", err)
 		}
+		t.origins = looksAtOrigins(t.pre)
 	}
 	if !absent(f.PostProcessor) {
 		if t.post, err = readPostProcessor(f.PostProcessor); err != nil {
@@ -133,6 +135,15 @@ func (f *file) parts(t *Tokenizer) (err error) {
 		}
 	}
 	return nil
+}
+
+// looksAtOrigins reports whether a pre-tokenizer asks for what is at the start of the text.
+func looksAtOrigins(p preTokenizer) bool {
+	if list, ok := p.(preTokenizers); ok {
+		return slices.ContainsFunc(list, looksAtOrigins)
+	}
+	m, ok := p.(*metaspace)
+	return ok && m.when == "first"
 }
 
 // lazyBytes lets a byte-pair model have bytes in the place of characters of

@@ -71,7 +71,7 @@ func (t *Tokenizer) parts(list []*Encoding, o Options) ([]*Encoding, error) {
 		add(0, j)
 	}
 	if t.Padding != nil {
-		return out, t.Padding.apply(out)
+		return out, t.Padding.apply(out, out[:1])
 	}
 	return out, nil
 }

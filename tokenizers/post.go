@@ -247,10 +247,11 @@ func specialTokens(idsOnly bool, s slotOf) *Encoding {
 	return e
 }
 
-// around is the template of BERT, or that of RoBERTa, which also trims offsets.
+// around puts tokens around each text as BERT does, or RoBERTa, which also trims offsets.
 type around struct {
-	template
-	trim *trimOffsets // nil for BERT
+	cls, sep slotOf
+	roberta  bool
+	trim     trimOffsets
 }
 
 func readAround(r raw, roberta bool) (postProcessor, error) {
@@ -271,17 +272,7 @@ func readAround(r raw, roberta bool) (postProcessor, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &around{}
-	a.single = []slotOf{cls, {text: 0}, sep}
-	if roberta {
-		a.trim = &trimOffsets{c.Trim, c.Prefix}
-		a.pair = []slotOf{cls, {text: 0}, sep, sep, {text: 1}, sep}
-		return a, nil
-	}
-	last := sep
-	last.typeID = 1
-	a.pair = []slotOf{cls, {text: 0}, sep, {text: 1, typeID: 1}, last}
-	return a, nil
+	return &around{cls, sep, roberta, trimOffsets{c.Trim, c.Prefix}}, nil
 }
 
 func tokenAndID(name string, pair [2]any) (slotOf, error) {
@@ -293,11 +284,46 @@ func tokenAndID(name string, pair [2]any) (slotOf, error) {
 	return slotOf{text: -1, ids: []int32{int32(id)}, tokens: []string{token}}, nil
 }
 
-func (a *around) process(list []*Encoding, special bool) []*Encoding {
-	if a.trim != nil {
-		list = a.trim.process(list, special)
+func (a *around) adds(pair bool) int {
+	switch {
+	case !pair:
+		return 2
+	case a.roberta:
+		return 4
 	}
-	return a.template.process(list, special)
+	return 3
+}
+
+// process has a token in front of the first text and one behind each, and RoBERTa's one between
+// texts, too, and no types.
+func (a *around) process(list []*Encoding, special bool) []*Encoding {
+	if a.roberta {
+		list = a.trim.process(list, special)
+		for _, e := range list {
+			clear(e.TypeIDs)
+		}
+	}
+	if !special {
+		return list
+	}
+	out := make([]*Encoding, len(list))
+	for i, e := range list {
+		front, back := []slotOf{a.cls}, a.sep
+		if i > 0 {
+			front = nil
+			if a.roberta {
+				front = []slotOf{a.sep}
+			} else {
+				back.typeID = 1
+			}
+		}
+		parts := []*Encoding{}
+		for _, s := range front {
+			parts = append(parts, specialTokens(e.idsOnly, s))
+		}
+		out[i] = joined(append(parts, e, specialTokens(e.idsOnly, back)))
+	}
+	return out
 }
 
 // process truncates encodings and adds special tokens.
@@ -382,6 +408,9 @@ func (t *Truncation) lengths(list []*Encoding, added int) ([2]int, error) {
 	if total <= limit {
 		return n, nil
 	}
+	if limit == 0 {
+		return [2]int{}, nil
+	}
 	if t.Strategy == "only_first" || t.Strategy == "only_second" {
 		i, excess := 0, total-limit
 		if t.Strategy == "only_second" {
@@ -451,10 +480,11 @@ type Padding struct {
 // maxPadded is how many tokens padding may make of an encoding.
 const maxPadded = 1 << 22
 
-func (p *Padding) apply(list []*Encoding) error {
+// apply pads encodings to the length of the longest of some of them.
+func (p *Padding) apply(list, longest []*Encoding) error {
 	n := p.Length
 	if n == 0 {
-		for _, e := range list {
+		for _, e := range longest {
 			n = max(n, len(e.IDs))
 		}
 	}

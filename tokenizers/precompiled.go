@@ -137,19 +137,35 @@ const shortCluster = 6
 func (p *precompiled) cluster(w *writer, b []byte) {
 	if len(b) < shortCluster {
 		if s, ok := p.shortest(b); ok {
-			w.putAligned([]byte(s), b, 0)
-			w.skip(len(b))
+			w.putReplacement(s, b)
 			return
 		}
 	}
 	for len(b) > 0 {
 		_, n := utf8.DecodeRune(b)
 		if s, ok := p.shortest(b[:n]); ok {
-			w.putAligned([]byte(s), b[:n], 0)
-			w.skip(n)
+			w.putReplacement(s, b[:n])
 		} else {
 			w.copy(n)
 		}
 		b = b[n:]
 	}
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// putReplacement writes characters for those of old, which come next: one for each, and what is left
+// for the last one.
+func (w *writer) putReplacement(s string, old []byte) {
+	var list []formed
+	n := utf8.RuneCount(old)
+	for _, r := range s {
+		list = append(list, formed{r: r, change: bit(len(list) >= n)})
+	}
+	w.transform(list, len(old))
 }

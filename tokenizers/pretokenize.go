@@ -2,6 +2,7 @@ package tokenizers
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/gokiln/kiln/tokenizers/internal/pattern"
@@ -28,8 +29,8 @@ func readPreTokenizer(r raw) (preTokenizer, error) {
 var (
 	patternWords = mustCompile(`\w+|[^\w\s]+`)
 	patternSpace = mustCompile(`\s`)
-	patternPunct = mustCompile("[!-/:-@\\[-`{-~\\p{P}]")
-	patternDigit = mustCompile(`\p{N}`)
+	patternPunct = mustCompile(punctuation())
+	patternDigit = mustCompile(`[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]`)
 	patternGPT2  = mustCompile(
 		`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`)
 )
@@ -157,12 +158,19 @@ func (p *splitter) split(t *text, s *state) error {
 		end := piece.lo
 		for i := 0; i < len(s.found); i += 2 {
 			lo, hi := piece.lo+s.found[i], piece.lo+s.found[i+1]
-			s.part(end, lo, p.invert)
-			s.part(lo, hi, !p.invert)
+			if lo > end {
+				s.parts = append(s.parts, part{span{end, lo}, p.invert})
+			}
+			s.parts = append(s.parts, part{span{lo, hi}, !p.invert}) // also if it is empty
 			end = hi
 		}
-		s.part(end, piece.hi, p.invert)
+		if piece.hi > end {
+			s.parts = append(s.parts, part{span{end, piece.hi}, p.invert})
+		}
+		n := len(s.pieces)
 		s.pieces = p.behaviour.apply(s.pieces, s.parts)
+		kept := slices.DeleteFunc(s.pieces[n:], func(p span) bool { return p.lo == p.hi })
+		s.pieces = s.pieces[:n+len(kept)]
 	}
 	t.pieces, s.pieces = s.pieces, t.pieces
 	return nil
@@ -172,12 +180,6 @@ func (p *splitter) split(t *text, s *state) error {
 type part struct {
 	span
 	match bool
-}
-
-func (s *state) part(lo, hi int32, match bool) {
-	if hi > lo {
-		s.parts = append(s.parts, part{span{lo, hi}, match})
-	}
 }
 
 // apply appends the pieces that parts make.
@@ -307,8 +309,7 @@ func readMetaspace(r raw) (*metaspace, error) {
 }
 
 func (p *metaspace) split(t *text, s *state) error {
-	first := len(t.b) == 0 || t.origin(0).lo == 0
-	s.rewrite(t, func(w *writer, lo, hi int) { p.write(w, lo, hi, first && lo == 0) })
+	s.rewrite(t, func(w *writer, lo, hi int) { p.write(w, lo, hi) })
 	if !p.parts {
 		return nil
 	}
@@ -330,12 +331,12 @@ func (p *metaspace) split(t *text, s *state) error {
 }
 
 // write writes one piece with its replacements.
-func (p *metaspace) write(w *writer, lo, hi int, first bool) {
+func (p *metaspace) write(w *writer, lo, hi int) {
 	b := w.t.b[lo:hi]
 	if len(b) == 0 {
 		return
 	}
-	if p.when == "always" || p.when == "first" && first {
+	if p.when == "always" || p.when == "first" && w.t.origin(lo).lo == 0 {
 		if b[0] != ' ' && !hasPrefix(b, p.with) {
 			_, n := utf8.DecodeRune(b)
 			w.put(p.with, lo, lo+n)

@@ -51,6 +51,9 @@ func scriptOf(r rune) string {
 	case ' ':
 		return anyScript
 	}
+	if !unicode.Is(unicode9, r) {
+		return anyScript
+	}
 	t := scriptTable()
 	i, ok := slices.BinarySearchFunc(t, r, func(s scriptRange, r rune) int {
 		if s.hi < r {

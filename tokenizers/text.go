@@ -102,6 +102,9 @@ func (w *writer) put(s string, from, to int) {
 		o = span{w.t.origin(from).lo, w.t.origin(to - 1).hi}
 	} else if from > 0 {
 		o = w.t.origin(from - 1)
+	} else if len(w.t.b) > 0 {
+		o.lo = w.t.origin(0).lo
+		o.hi = o.lo
 	}
 	for range len(s) {
 		w.at = append(w.at, o)

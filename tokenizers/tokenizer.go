@@ -31,7 +31,9 @@ type Tokenizer struct {
 
 	added         map[int32]addedToken
 	addedIDs      map[string]int32
-	plain, normal *finder // added tokens found in the text, and in normalized text
+	forms         map[int32]string // normal forms of added tokens that are found in normalized text
+	plain, normal *finder          // added tokens found in the text, and in normalized text
+	origins       bool             // tokens depend on where in the text a piece is from
 
 	states sync.Pool
 }
@@ -183,7 +185,7 @@ func (t *Tokenizer) EncodeBatch(texts []string, o Options) ([]*Encoding, error) 
 		return nil, err
 	}
 	if t.Padding != nil {
-		return out, t.Padding.apply(out)
+		return out, t.Padding.apply(out, out)
 	}
 	return out, nil
 }
@@ -194,7 +196,8 @@ func (t *Tokenizer) finish(a, b *Encoding, o Options) (*Encoding, error) {
 	if err != nil || t.Padding == nil {
 		return e, err
 	}
-	return e, t.Padding.apply([]*Encoding{e})
+	list := []*Encoding{e}
+	return e, t.Padding.apply(list, list)
 }
 
 // encode appends the tokens of a text to e.
@@ -202,7 +205,7 @@ func (t *Tokenizer) encode(e *Encoding, s string, o Options, typeID int32) error
 	if len(s) > MaxText {
 		return fmt.Errorf("%d bytes: %w, the limit is %d", len(s), ErrTooLong, MaxText)
 	}
-	st := t.state(o, !e.idsOnly)
+	st := t.state(o, !e.idsOnly || t.origins)
 	defer t.release(st)
 	x := text{}
 	if utf8.ValidString(s) {
@@ -306,10 +309,18 @@ func (t *Tokenizer) appendTokens(e *Encoding, s *state, x *text, p span) {
 		return
 	}
 	names := t.model.names().tokens
+	unk := int32(-1) // the token that has the text which it stands for as its name
+	if u, ok := t.model.(*unigram); ok && !u.single {
+		unk = u.unk
+	}
 	for _, k := range s.toks {
 		from, to := x.origin(int(p.lo+k.lo)), x.origin(int(p.lo+k.hi-1))
 		e.IDs = append(e.IDs, k.id)
-		e.Tokens = append(e.Tokens, names[k.id])
+		name := names[k.id]
+		if k.id == unk {
+			name = string(x.b[p.lo+k.lo : p.lo+k.hi])
+		}
+		e.Tokens = append(e.Tokens, name)
 		e.Offsets = append(e.Offsets, Span{int(from.lo), int(to.hi)})
 		e.Words = append(e.Words, s.word)
 	}

@@ -58,12 +58,13 @@ func newUnigram(tokens []string, scores []float64, unk int32, byteFallback bool)
 func (m *unigram) names() *vocab { return m.vocab }
 
 func (m *unigram) tokenize(dst []tok, s *state, piece []byte, _ bool) ([]tok, error) {
-	if err := m.search(s, piece); err != nil {
-		return dst, err
-	}
+	m.search(s, piece)
 	n := len(dst)
 	for end := int32(len(piece)); end > 0; {
 		b := s.best[end]
+		if b.id < 0 {
+			return dst[:n], fmt.Errorf("character %q: %w (unk_id)", piece[b.from:end], errNoUnknown)
+		}
 		dst = append(dst, tok{b.id, b.from, end})
 		end = b.from
 	}
@@ -72,7 +73,7 @@ func (m *unigram) tokenize(dst []tok, s *state, piece []byte, _ bool) ([]tok, er
 }
 
 // search fills s.best with the best way to each position.
-func (m *unigram) search(s *state, piece []byte) error {
+func (m *unigram) search(s *state, piece []byte) {
 	s.best = slices.Grow(s.best[:0], len(piece)+1)[:len(piece)+1]
 	for i := range s.best {
 		s.best[i] = best{from: -1}
@@ -95,14 +96,10 @@ func (m *unigram) search(s *state, piece []byte) error {
 			}
 		}
 		if !single {
-			if m.unk < 0 {
-				return fmt.Errorf("character %q: %w (unk_id)", piece[pos:pos+size], errNoUnknown)
-			}
 			s.best[pos+size].offer(score+m.unkScore, pos, m.unk, m.single)
 		}
 		pos += size
 	}
-	return nil
 }
 
 // farScore is how far scores go from 0 before they start there anew: in 32 bits

@@ -190,9 +190,15 @@ func (c *class) run(b []byte, limit int) (length, count int) {
 
 var (
 	space = of(unicode.White_Space)
-	digit = of(unicode.Nd)
-	word  = of(unicode.L, unicode.M, unicode.N, unicode.Pc)
+	digit = categories("Nd")
+	wordBase = append(categories("L", "M", "Nd", "Nl", "Pc"), of(unicode.Other_Alphabetic)...).tidy()
+	// word is \w of Oniguruma, which has the superscripts and fractions of Latin-1, too.
+	word = append(ranges{0xB2, 0xB3, 0xB9, 0xB9, 0xBC, 0xBE}, wordBase...).tidy()
 	// wordRust is \w of Rust's package regex, which the reference uses in places.
-	wordRust = of(unicode.L, unicode.M, unicode.Nd, unicode.Nl, unicode.Pc,
-		unicode.Other_Alphabetic, unicode.Join_Control)
+	wordRust = append(of(unicode.Join_Control), wordBase...).tidy()
 )
+
+var wordClass = newClass(wordRust)
+
+// IsWord reports whether \w of Rust's package regex matches a character.
+func IsWord(r rune) bool { return wordClass.wide(r) }

@@ -25,7 +25,8 @@ type matcher struct {
 }
 
 // Find appends start and end of each match of the pattern in text, from left
-// to right and without overlap, to dst. A match of no characters counts.
+// to right and without overlap, to dst. A match of no characters counts, but not
+// at the end of another.
 func (p *Pattern) Find(dst []int32, text []byte) ([]int32, error) {
 	m := matcher{text: text, words: p.words, steps: freeSteps + stepsPerByte*len(text)}
 	if p.loops > 0 {
@@ -34,6 +35,7 @@ func (p *Pattern) Find(dst []int32, text []byte) ([]int32, error) {
 			m.last[i] = -1
 		}
 	}
+	last := -1
 	for pos := 0; pos <= len(text); {
 		if p.first != nil && (pos == len(text) || !p.first[text[pos]]) {
 			pos += step(text[pos:])
@@ -47,7 +49,10 @@ func (p *Pattern) Find(dst []int32, text []byte) ([]int32, error) {
 			pos += step(text[pos:])
 			continue
 		}
-		dst = append(dst, int32(pos), int32(end))
+		if end > pos || pos != last {
+			dst = append(dst, int32(pos), int32(end))
+		}
+		last = end
 		if end == pos {
 			end += step(text[pos:])
 		}

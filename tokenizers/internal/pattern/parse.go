@@ -457,32 +457,32 @@ func properties(name string) (ranges, bool) {
 	case "any":
 		return ranges{0, unicode.MaxRune}, true
 	case "alphabetic", "alpha":
-		return of(unicode.L, unicode.Nl, unicode.Other_Alphabetic), true
+		return append(categories("L", "Nl"), of(unicode.Other_Alphabetic)...).tidy(), true
 	case "alnum":
-		return of(unicode.L, unicode.Nl, unicode.Other_Alphabetic, unicode.Nd), true
+		return append(categories("L", "Nl", "Nd"), of(unicode.Other_Alphabetic)...).tidy(), true
 	case "space":
 		return space, true
 	case "digit":
 		return digit, true
-	case "cn", "unassigned":
-		return assigned().not(), true
+	case "unassigned":
+		return categories("Cn"), true
 	}
-	for _, tables := range []map[string]*unicode.RangeTable{
-		unicode.Categories, unicode.Scripts, unicode.Properties} {
+	for key := range unicode.Categories {
+		if plain(key) == want {
+			return categories(key), true
+		}
+	}
+	for _, tables := range []map[string]*unicode.RangeTable{unicode.Scripts, unicode.Properties} {
 		for key, t := range tables {
 			if plain(key) == want {
-				return of(t), true
+				return append(of(t), later[key]...).tidy(), true
 			}
 		}
 	}
 	if short, ok := unicode.CategoryAliases[longName(name)]; ok {
-		return of(unicode.Categories[short]), true
+		return categories(short), true
 	}
 	return nil, false
-}
-
-func assigned() ranges {
-	return of(unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.C)
 }
 
 // longName returns the name of a category as Unicode writes it: Decimal_Number.

@@ -49,7 +49,7 @@ func TestFind(t *testing.T) {
 		{`\Aa|b\z`, "aa\nbb", []string{"a", "b"}},
 		{`.+`, "ab\nc", []string{"ab", "c"}},
 		{`(?m).+`, "ab\nc", []string{"ab\nc"}},
-		{`x*`, "axx", []string{"", "xx", ""}},
+		{`x*`, "axxa", []string{"", "xx", ""}},
 	} {
 		p, err := Compile(c.src)
 		require.NoError(t, err, c.src)
