@@ -306,11 +306,10 @@ func (p *published) tokenizer(m *LM) error {
 		}
 		return nil
 	}
-	for _, name := range []string{"tokenizer.json", "tekken.json", "tokenizer.model"} {
-		if path := filepath.Join(p.folder, name); exists(path) {
-			m.Tokenizer, m.TokenizerErr = tokenizers.Open(path)
-			break
-		}
+	if t, err := tokenizers.Open(p.folder); err == nil {
+		m.Tokenizer = t
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		m.TokenizerErr = err
 	}
 	if b, err := os.ReadFile(filepath.Join(p.folder, "chat_template.jinja")); err == nil {
 		m.Template = string(b)

@@ -302,6 +302,9 @@ func (d *replaceDecoder) decode(parts []string) ([]string, error) {
 	var found []int32
 	var err error
 	for i, s := range parts {
+		if s == "" {
+			continue // not even a pattern of nothing matches there
+		}
 		if found, err = d.pattern.Find(found[:0], []byte(s)); err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package tokenizers
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gokiln/kiln/tokenizers/internal/pattern"
 )
@@ -145,8 +146,13 @@ func bpeFamilyOf(name string) (*bpeFamily, error) {
 			return f, nil
 		}
 	}
-	return nil, fmt.Errorf("metadata %q: the pre-tokenizer %q is %w", keyGGUF+"pre", name,
-		ErrUnsupported)
+	var known []string
+	for _, f := range bpeFamilies {
+		known = append(known, f.names...)
+	}
+	slices.Sort(known)
+	return nil, fmt.Errorf("metadata %q: the pre-tokenizer %q is %w; known are %s", keyGGUF+"pre", name,
+		ErrUnsupported, strings.Join(known, ", "))
 }
 
 // splittersOf makes pre-tokenizers of patterns.

@@ -16,13 +16,19 @@ import (
 const MaxFile = 1 << 30
 
 // Open reads a tokenizer.json, Mistral's tekken.json, a model of SentencePiece,
-// or the metadata of a GGUF file, whatever the file is called.
+// or the metadata of a GGUF file, whatever the file is called. Of a folder it reads the first of
+// these that is there, or what published models had before: vocab.txt, vocab.json with merges.txt,
+// the SentencePiece models of T5, XLM-RoBERTa and Llama, and Marian's source.spm with vocab.json.
+// tokenizer_config.json then says what else is to be known.
 func Open(path string) (*Tokenizer, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return openFolder(path)
+	}
 	r := bufio.NewReader(f)
 	start, _ := r.Peek(16)
 	if bytes.HasPrefix(start, []byte("GGUF")) {

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/rangetable"
 )
 
-// The reference has characters as several versions of Unicode know them: 8 in what it does for BERT,
-// 9 for accents and scripts, 16 in regular expressions, which package pattern follows, and 17 for
-// lower case and digits. Those that came later count as not assigned.
+// The reference has characters as several versions of Unicode know them: 8 in what it does for
+// BERT, 9 for accents and scripts, 16 in regular expressions, which package pattern follows, and 17
+// for lower case and digits. Those that came later count as not assigned.
 var unicode8, unicode9 = rangetable.Assigned("8.0.0"), rangetable.Assigned("9.0.0")
 
 // isMark is that of StripAccents.
@@ -35,7 +35,7 @@ func isNonspacing(r rune) bool {
 	return r >= 0x300 && unicode.Is(unicode.Mn, r) && unicode.Is(unicode8, r)
 }
 
-// isOther reports whether BertNormalizer takes a character for a control, format or private-use one.
+// isOther reports whether BertNormalizer takes a character for a control, format or private one.
 func isOther(r rune) bool { return unicode.Is(unicode.C, r) && unicode.Is(unicode8, r) }
 
 // punctuation is the class of BertPreTokenizer and Punctuation, as a pattern.

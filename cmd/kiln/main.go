@@ -54,7 +54,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(checkCommand(), genCommand(), emitCommand(), devicesCommand(), cacheCommand(),
-		prebuildCommand(), verifyCommand(), bundleCommand(), tensorsCommand(), runCommand(), embedCommand(),
+		prebuildCommand(), verifyCommand(), bundleCommand(), tensorsCommand(), runCommand(), embedCommand(), tokenizeCommand(),
 		pullCommand(), benchCommand(), serveCommand())
 	return root
 }

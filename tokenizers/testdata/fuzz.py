@@ -472,7 +472,8 @@ def simpler_config(x):
                     yield {**x, f: part}
                     yield {**x, f: {**x[f], name: x[f][name][:i] + x[f][name][i + 1:]}}
     for i in range(len(x["added_tokens"])):
-        yield {**x, "added_tokens": x["added_tokens"][:i] + x["added_tokens"][i + 1:]}
+        names = [t for t, _ in x["model"]["vocab"]] if x["model"]["type"] == "Unigram" else x["model"]["vocab"]
+        yield {**x, "added_tokens": numbered(x["added_tokens"][:i] + x["added_tokens"][i + 1:], names)}
     for i, a in enumerate(x["added_tokens"]):
         for f in "single_word", "lstrip", "rstrip", "normalized", "special":
             if a[f]:

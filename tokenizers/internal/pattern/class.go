@@ -189,10 +189,11 @@ func (c *class) run(b []byte, limit int) (length, count int) {
 }
 
 var (
-	space = of(unicode.White_Space)
-	digit = categories("Nd")
+	space    = of(unicode.White_Space)
+	digit    = categories("Nd")
 	wordBase = append(categories("L", "M", "Nd", "Nl", "Pc"), of(unicode.Other_Alphabetic)...).tidy()
-	// word is \w of Oniguruma, which has the superscripts and fractions of Latin-1, too.
+	// word is \w of Oniguruma, which has superscripts and fractions of Latin-1, too, but not in
+	// brackets.
 	word = append(ranges{0xB2, 0xB3, 0xB9, 0xB9, 0xBC, 0xBE}, wordBase...).tidy()
 	// wordRust is \w of Rust's package regex, which the reference uses in places.
 	wordRust = append(of(unicode.Join_Control), wordBase...).tidy()

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// later are the characters of Unicode 16 that package unicode does not know, by category. Those of S
-// are all symbols here.
+// later are the characters of Unicode 16 that package unicode does not know, by category; all
+// symbols are in So.
 var later = map[string]ranges{
 	"Lu": {0x1C89, 0x1C89, 0xA7CB, 0xA7CC, 0xA7DA, 0xA7DA, 0xA7DC, 0xA7DC, 0x10D50, 0x10D65},
 	"Ll": {0x1C8A, 0x1C8A, 0xA7CD, 0xA7CD, 0xA7DB, 0xA7DB, 0x10D70, 0x10D85},

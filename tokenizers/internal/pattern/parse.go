@@ -572,6 +572,14 @@ func (p *parser) endpoint() (ranges, error) {
 			p.pos += 2
 			return ranges{8, 8}, nil
 		}
+		if !p.rust && len(p.src) > p.pos+1 && p.src[p.pos+1]|0x20 == 'w' {
+			not := p.src[p.pos+1] == 'W'
+			p.pos += 2
+			if not {
+				return wordBase.not(), nil
+			}
+			return wordBase, nil
+		}
 		return p.escapedSet()
 	}
 	r := p.rune()
@@ -588,7 +596,7 @@ func (p *parser) posix() (ranges, error) {
 	name = strings.TrimPrefix(name, "^")
 	sets := map[string]ranges{
 		"upper": of(unicode.Upper), "lower": of(unicode.Lower), "punct": of(unicode.P, unicode.S),
-		"xdigit": {'0', '9', 'A', 'F', 'a', 'f'}, "word": word, "ascii": {0, 127},
+		"xdigit": {'0', '9', 'A', 'F', 'a', 'f'}, "word": wordBase, "ascii": {0, 127},
 		"cntrl": of(unicode.Cc), "blank": of(unicode.Zs, &unicode.RangeTable{
 			R16: []unicode.Range16{{Lo: '\t', Hi: '\t', Stride: 1}}}),
 	}
