@@ -141,6 +141,8 @@ func (t *Tokenizer) addTokens(tokens []addedToken) error {
 		}
 		if id := t.model.names().id(a.Content); id >= 0 {
 			a.ID = int64(id) // the model's own id wins, as in the reference
+		} else if id, ok := t.addedIDs[a.Content]; ok {
+			a.ID = int64(id) // and the first of the same content
 		}
 		t.added[int32(a.ID)] = a
 		t.addedIDs[a.Content] = int32(a.ID)
