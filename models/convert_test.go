@@ -147,6 +147,11 @@ func (g *golden) convert(t testing.TB, c *Config) string {
 			list = append(list, g.linear(t, c, to, a)...)
 			continue
 		}
+		if layer, ok := strings.CutSuffix(to, ".attn_kv_b.weight"); ok && latentSplit(c) {
+			k, v := a.latent(c)
+			list = append(list, k.entry(t, layer+".attn_k_b.weight"), v.entry(t, layer+".attn_v_b.weight"))
+			continue
+		}
 		if strings.Contains(to, ".ssm_") {
 			list = append(list, a.stateSpace(c, to).entry(t, to))
 			continue
@@ -189,6 +194,51 @@ func (g *golden) convert(t testing.TB, c *Config) string {
 	path := filepath.Join(t.TempDir(), "model.gguf")
 	require.NoError(t, gguf.WriteFile(path, m, list...))
 	return path
+}
+
+// latentSplit reports whether a file has keys and values of latent attention apart, as newer files
+// have.
+func latentSplit(c *Config) bool { return c.ModelType == "deepseek_v3" }
+
+// latent divides what makes keys and values, of which keys are transposed.
+func (a array) latent(c *Config) (k, v array) {
+	plain, value, in := c.keys.int("qk_nope_head_dim"), c.keys.int("v_head_dim"), a.shape[1]
+	k.shape, v.shape = []int{c.Heads, in, plain}, []int{c.Heads, value, in}
+	for h := range c.Heads {
+		x := a.x[h*(plain+value)*in:]
+		k.x = append(k.x, array{[]int{plain, in}, x[:plain*in]}.transposed().x...)
+		v.x = append(v.x, x[plain*in:(plain+value)*in]...)
+	}
+	return k, v
+}
+
+// latentKeys is what a file says of latent attention and the experts beside it.
+func latentKeys(c *Config, m *gguf.Metadata) {
+	k := &c.keys
+	plain, rotary, value := k.int("qk_nope_head_dim"), k.int("qk_rope_head_dim"), k.int("v_head_dim")
+	list := map[string]int{
+		"attention.kv_lora_rank": k.int("kv_lora_rank"), "attention.head_count_kv": c.Heads,
+		"attention.key_length": plain + rotary, "attention.value_length": value,
+		"rope.dimension_count": rotary, "expert_shared_count": k.int("n_shared_experts"),
+		"leading_dense_block_count": k.int("first_k_dense_replace"),
+	}
+	if latentSplit(c) {
+		list["attention.head_count_kv"] = 1
+		list["attention.key_length"], list["attention.key_length_mla"] = k.int("kv_lora_rank")+rotary, plain+rotary
+		list["attention.value_length"], list["attention.value_length_mla"] = k.int("kv_lora_rank"), value
+		list["expert_gating_func"] = 2
+		list["expert_group_count"], list["expert_group_used_count"] = k.int("n_group"), k.int("topk_group")
+	}
+	if n := k.int("q_lora_rank"); n > 0 {
+		list["attention.q_lora_rank"] = n
+	}
+	for key, n := range list {
+		m.Set("deepseek2."+key, gguf.Of(uint32(n)))
+	}
+	m.Set("deepseek2.expert_weights_norm", gguf.Of(c.NormaliseTopK))
+	if c.RopeScaling.MScaleAllDim != 0 {
+		m.Set("deepseek2.rope.scaling.yarn_log_multiplier", gguf.Of(float32(0.1*c.RopeScaling.MScaleAllDim)))
+	}
 }
 
 // stateSpace is a tensor of a state-space model.
@@ -296,6 +346,9 @@ func (g *golden) metadata(c *Config) *gguf.Metadata {
 	}
 	if c.keys.has("linear_num_key_heads") {
 		linearKeys(c, m, g.Arch)
+	}
+	if g.Arch == "deepseek2" {
+		latentKeys(c, m)
 	}
 	if g.Arch == "rwkv7" {
 		for key, name := range map[string]string{

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -117,6 +118,9 @@ func (a *LatentAttention) project(x *tensor.Tensor, b *batch) (q, k, v *tensor.T
 // deepseek is what the models of DeepSeek have, and those that are like them.
 func deepseek(c *Config) traits {
 	k := &c.keys
+	if c.gguf {
+		k.ggufLatent(c)
+	}
 	l := &latent{
 		query: k.int("q_lora_rank"), key: k.int("kv_lora_rank"), plain: k.int("qk_nope_head_dim"),
 		rotary: k.int("qk_rope_head_dim"), value: k.int("v_head_dim"),
@@ -139,12 +143,45 @@ func deepseek(c *Config) traits {
 		Normalise: c.NormaliseTopK, Scale: k.float("routed_scaling_factor"),
 		Groups: k.int("n_group"), TopGroups: k.int("topk_group"),
 	}
-	if c.ModelType != "deepseek_v2" {
+	sigmoid := c.ModelType != "deepseek_v2"
+	if c.gguf {
+		sigmoid = k.int("expert_gating_func") == 2
+	}
+	if sigmoid {
 		t.routing.Sigmoid, t.routing.Bias, t.routing.GroupTop = true, true, 2
 	} else if k.text("topk_method") == "greedy" {
 		t.routing.Groups = 0
 	}
 	return t
+}
+
+// ggufLatent says the sizes of latent attention in the words of config.json. Older GGUF files have
+// heads of keys and values as they are multiplied, newer ones those that are kept, beside the others.
+func (k *keys) ggufLatent(c *Config) {
+	head, value := k.int("head_dim_mla", "head_dim"), k.int("value_length_mla", "value_length")
+	for name, n := range map[string]int{
+		"qk_rope_head_dim": c.RotaryDim, "qk_nope_head_dim": head - c.RotaryDim, "v_head_dim": value,
+		"first_k_dense_replace": k.int("num_dense_layers"),
+	} {
+		k.of[name], _ = json.Marshal(n)
+	}
+	if s := &c.RopeScaling; s.Type == fn.RopeYarn { // the attention factor is 1 with it
+		s.MScaleAllDim = 10 * k.float("yarn_log_multiplier")
+		s.MScale = s.MScaleAllDim
+	}
+}
+
+// deepseekGGUF finds keys' and values' part of one tensor of older files, and turns those of newer
+// ones.
+func deepseekGGUF(c *Config, name string, o *origin) {
+	switch {
+	case !strings.HasSuffix(name, "k_b_proj") && !strings.HasSuffix(name, "v_b_proj"):
+	case c.keys.has("head_dim_mla"):
+		o.change = func(t *tensor.Tensor) *tensor.Tensor { return t.Transpose(1, 2).Contiguous() }
+	default:
+		o.name = strings.NewReplacer("k_b.", "kv_b.", "v_b.", "kv_b.").Replace(o.name)
+		deepseekParts(c, name, o)
+	}
 }
 
 // deepseekParts finds keys' and values' part of one tensor, which has both for each head.

@@ -356,8 +356,15 @@ var decoders = []architecture{
 	},
 	{
 		names:  []string{"deepseek_v2", "deepseek_v3", "kimi_k2"},
-		traits: deepseek, edit: deepseekParts,
+		gguf:   []string{"deepseek2"},
+		traits: deepseek, edit: deepseekParts, editGGUF: deepseekGGUF,
 		rename: [][2]string{{`self_attn\.[kv]_b_proj`, "self_attn.kv_b_proj.weight"}},
+		renameGGUF: [][2]string{
+			{`self_attn\.q_([ab])_proj`, "attn_q_$1"}, {`self_attn\.([kv])_b_proj`, "attn_${1}_b.weight"},
+			{`self_attn\.kv_a_proj_with_mqa`, "attn_kv_a_mqa"},
+			{`self_attn\.(q|kv)_a_layernorm`, "attn_${1}_a_norm"},
+			{`mlp\.gate\.e_score_correction_bias`, "exp_probs_b.bias"},
+		},
 	},
 	{
 		names: []string{"helium"},

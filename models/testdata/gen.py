@@ -51,7 +51,7 @@ def values(name, shape):
 GGUF = {"mistral": "llama", "mixtral": "llama", "gemma3_text": "gemma3", "qwen2_moe": "qwen2moe",
         "qwen3_moe": "qwen3moe", "phi": "phi2", "olmo3": "olmo2", "cohere": "command-r",
         "gpt_neox": "gptneox", "gpt_bigcode": "starcoder", "gpt_oss": "gpt-oss",
-        "qwen3_next": "qwen3next", "qwen3_5_text": "qwen35", "qwen3_5_moe_text": "qwen35moe",
+        "deepseek_v2": "deepseek2", "deepseek_v3": "deepseek2", "qwen3_next": "qwen3next", "qwen3_5_text": "qwen35", "qwen3_5_moe_text": "qwen35moe",
         "lfm2_moe": "lfm2moe", "falcon_mamba": "mamba", "granitemoehybrid": "granitehybrid"}
 
 
@@ -65,6 +65,7 @@ def gguf_names(kind, shapes):
     moe = any("block_sparse_moe" in n for n in shapes)
     for n in shapes:
         s = re.sub(r"experts\.\d+\.", "experts.", n).replace("dt_bias", "dt_proj.bias")
+        s = s.replace("e_score_correction_bias", "e_score_correction.bias")
         if kind == "rwkv7":  # what the converter calls parts before it asks
             for a, b in [("attn", "attention"), ("ffn_norm", "ln2"), ("ffn", "feed_forward"), ("g_norm", "ln_x"),
                          ("_lora.lora.0.weight", "1.weight"), ("_lora.lora.2.weight", "2.weight"),
