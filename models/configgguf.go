@@ -66,6 +66,7 @@ var ggufKeys = map[string]string{
 	"attention.kv_lora_rank":            "kv_lora_rank",
 	"rope.scaling.yarn_log_multiplier":  "yarn_log_multiplier",
 	"expert_shared_count":               "n_shared_experts",
+	"moe_latent_size":                   "moe_latent_size",
 	"expert_group_count":                "n_group",
 	"expert_group_used_count":           "topk_group",
 	"expert_gating_func":                "expert_gating_func",

@@ -283,7 +283,7 @@ func stateSpaceKeys(c *Config, m *gguf.Metadata, arch string) {
 		if c.layerIs(i, "full_attention", i%2 == 1) { // of Jamba's case
 			heads[i] = uint32(c.KVHeads)
 		}
-		if arch == "nemotron_h" && !c.layerIs(i, "mlp", false) {
+		if strings.HasPrefix(arch, "nemotron_h") && !c.layerIs(i, "mlp", false) && !c.layerIs(i, "moe", false) {
 			widths[i] = 0
 		}
 	}
@@ -357,6 +357,13 @@ func (g *golden) metadata(c *Config) *gguf.Metadata {
 			"attention.value_residual_mix_lora_rank": "v_low_rank_dim",
 		} {
 			m.Set("rwkv7."+key, gguf.Of(uint32(c.keys.int(name))))
+		}
+	}
+	for key, name := range map[string]string{
+		"expert_group_count": "n_group", "expert_group_used_count": "topk_group", "moe_latent_size": "moe_latent_size",
+	} {
+		if n := c.keys.int(name); n > 0 && g.Arch != "deepseek2" {
+			m.Set(g.Arch+"."+key, gguf.Of(uint32(n)))
 		}
 	}
 	if x := c.keys.float("routed_scaling_factor"); x != 0 {

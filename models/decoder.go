@@ -270,10 +270,10 @@ func (m *plainMLP) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return m.Down.Forward(m.act.Apply(m.Up.Forward(x)))
 }
 
-func newPlainMLP(c *Config, t *traits, act fn.Activation) *plainMLP {
+func newPlainMLP(c *Config, t *traits, act fn.Activation, width int) *plainMLP {
 	return &plainMLP{
-		Up:   linear(c.HiddenSize, c.Width, t.mlpBias),
-		Down: linear(c.Width, c.HiddenSize, t.mlpBias), act: act,
+		Up:   linear(c.HiddenSize, width, t.mlpBias),
+		Down: linear(width, c.HiddenSize, t.mlpBias), act: act,
 	}
 }
 
@@ -286,7 +286,7 @@ func (t *traits) newMLP(c *Config, i int) (nn.Layer, error) {
 		return nil, fmt.Errorf("models: %w: intermediate_size is %d", ErrConfig, c.Width)
 	}
 	if t.plainMLP {
-		return newPlainMLP(c, t, c.Act), nil
+		return newPlainMLP(c, t, c.Act, c.Width), nil
 	}
 	return t.newGated(c, c.Width)
 }

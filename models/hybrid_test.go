@@ -4,10 +4,14 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/nn"
+	"github.com/gokiln/kiln/quantized"
+	"github.com/gokiln/kiln/quantized/format"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -35,6 +39,29 @@ func TestHybridHalf(t *testing.T) {
 		}
 		require.Less(t, sum/float64(len(got)), within, name)
 	}
+}
+
+// TestPlainExperts multiplies experts without gates in blocks.
+func TestPlainExperts(t *testing.T) {
+	all, err := readGolden()
+	require.NoError(t, err)
+	g := all["nemotron_h latent"]
+	m, err := Open(g.folder(t), Options{Device: cpu(t)})
+	require.NoError(t, err)
+	n, err := nn.Quantize(m.Net, func(name string, w *tensor.Tensor) nn.Quantized {
+		if !strings.Contains(name, ".experts.") {
+			return nil
+		}
+		return quantized.Quantize(w, format.Q8_0)
+	})
+	require.NoError(t, err)
+	require.Equal(t, 4, n)
+	sum, got := 0.0, floats(t, m.StepAll(m.NewSequence(), g.Prompt))
+	for i, w := range g.logits() {
+		sum += math.Abs(float64(w - got[i]))
+	}
+	require.Less(t, sum/float64(len(got)), 0.03)
+	require.Greater(t, sum, 0.0)
 }
 
 // TestHybridMistakes opens configurations of which there is no model.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,8 +57,18 @@ var stateSpaces = []architecture{
 		},
 	},
 	{
-		names: []string{"nemotron_h"}, gguf: []string{"nemotron_h"}, edit: mambaParts, traits: nemotronH,
-		rename: append([][2]string{{`self_attn(\.mamba|\.mlp|)\.`, "mixer."}}, mambaNames...),
+		names: []string{"nemotron_h"}, gguf: []string{"nemotron_h", "nemotron_h_moe"},
+		edit: mambaParts, traits: nemotronH, ignore: []string{`^mtp\.`},
+		rename: append([][2]string{
+			{`self_attn\.mlp\.experts\.(\w+)_proj$`, "mixer.experts.*.${1}_proj.weight"},
+			{`latent_in`, "fc1_latent_proj"}, {`latent_out`, "fc2_latent_proj"},
+			{`self_attn(\.mamba|\.mlp|)\.`, "mixer."},
+		}, mambaNames...),
+		renameGGUF: [][2]string{
+			{`self_attn\.mlp\.latent_in`, "ffn_latent_down"},
+			{`self_attn\.mlp\.latent_out`, "ffn_latent_up"},
+			{`self_attn\.mlp\.gate\.e_score_correction_bias`, "exp_probs_b.bias"},
+		},
 	},
 }
 
@@ -377,17 +386,19 @@ func (c *Config) inPeriod(period, offset string) func(layer int) bool {
 }
 
 // nemotronH is what hybrid models of Nemotron have, whose layers are Mamba-2, attention without
-// positions, or a feed-forward network.
+// positions, or a feed-forward network, of experts without gates in the later ones.
 func nemotronH(c *Config) traits {
 	if p := c.keys.text("hybrid_override_pattern"); len(c.LayerTypes) == 0 && len(p) == c.Layers {
-		words := map[rune]string{'M': "mamba", '*': "attention", '-': "mlp"}
+		words := map[rune]string{'M': "mamba", '*': "attention", '-': "mlp", 'E': "moe"}
 		for _, x := range p {
-			c.LayerTypes = append(c.LayerTypes, cmp.Or(words[x], "moe"))
+			if c.LayerTypes = append(c.LayerTypes, words[x]); words[x] == "" && c.keys.err == nil {
+				c.keys.err = fmt.Errorf("hybrid_override_pattern has %q, want M, *, - or E", x)
+			}
 		}
 	}
 	act, err := fn.ParseActivation(cmp.Or(c.keys.text("mlp_hidden_act"), "relu2"))
-	if slices.Contains(c.LayerTypes, "moe") {
-		err = errors.New("layers of experts without gates, which are not supported")
+	if n := c.ExpertsUsed; slices.Contains(c.LayerTypes, "moe") && (n < 1 || n > c.Experts) {
+		err = fmt.Errorf("%d of %d experts", n, c.Experts)
 	}
 	if err != nil && c.keys.err == nil {
 		c.keys.err = err
@@ -396,18 +407,42 @@ func nemotronH(c *Config) traits {
 	t.noMLP, t.plainMLP, t.ropes, t.ropeOf = true, true, nil, func(int) int { return -1 }
 	other := t.mixer
 	t.mixer = func(i int) mixer {
-		if c.layerIs(i, "mlp", false) {
-			return &feedForward{MLP: newPlainMLP(c, &t, act)}
+		switch {
+		case c.layerIs(i, "moe", false):
+			return &feedForward{MLP: newPlainExperts(c, &t, act)}
+		case c.layerIs(i, "mlp", false):
+			return &feedForward{MLP: newPlainMLP(c, &t, act, c.Width)}
 		}
 		return other(i)
 	}
 	return t
 }
 
+// newPlainExperts returns a mixture of experts without gates, which may work on fewer features.
+func newPlainExperts(c *Config, t *traits, act fn.Activation) *nn.MoE {
+	k := &c.keys
+	features := value(k, c.HiddenSize, "moe_latent_size")
+	m := nn.NewMoE(features, c.ExpertWidth, c.Experts, nn.MoEOptions{
+		TopK: c.ExpertsUsed, Sigmoid: true, Bias: true, GroupTop: 2,
+		Normalise: value(k, true, "norm_topk_prob"), Scale: k.float("routed_scaling_factor"),
+		Groups: k.int("n_group"), TopGroups: k.int("topk_group"),
+		Gated: func(_, up *tensor.Tensor) *tensor.Tensor { return act.Apply(up) },
+	})
+	m.Gate, m.GateProj = linear(c.HiddenSize, c.Experts, false), nil
+	if k.has("moe_latent_size") {
+		m.LatentIn = linear(c.HiddenSize, features, t.mlpBias)
+		m.LatentOut = linear(features, c.HiddenSize, t.mlpBias)
+	}
+	if c.SharedWidth > 0 {
+		m.Shared = newPlainMLP(c, t, act, c.SharedWidth)
+	}
+	return m
+}
+
 // feedForward is a feed-forward network in place of attention, in models whose layers have one of
 // both.
 type feedForward struct {
-	MLP *plainMLP `nn:"mlp"`
+	MLP nn.Layer `nn:"mlp"`
 }
 
 func (f *feedForward) forward(x *tensor.Tensor, _ *batch, _ int) *tensor.Tensor {

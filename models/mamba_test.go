@@ -21,9 +21,11 @@ func TestMambaMistakes(t *testing.T) {
 		"heads":      {"mamba2", map[string]any{"num_heads": 0}, "0 heads"},
 		"groups":     {"mamba2", map[string]any{"n_groups": 3}, "8 heads and 3 groups"},
 		"limits":     {"mamba2", map[string]any{"time_step_limit": 7}, "time_step_limit"},
-		"experts":    {"nemotron_h", map[string]any{"layers_block_type": []string{"mamba", "moe", "mlp", "mlp"}}, "experts"},
-		"mlp":        {"nemotron_h", map[string]any{"mlp_hidden_act": "so"}, "so"},
-		"attention":  {"granitemoehybrid", map[string]any{"num_key_value_heads": 3}, "no divisor"},
+		"experts":    {"nemotron_h", map[string]any{"layers_block_type": []string{"mamba", "moe", "mlp", "mlp"}, "num_experts_per_tok": 9}, "9 of 8 experts"},
+		"pattern": {"nemotron_h", map[string]any{"layers_block_type": nil, "num_hidden_layers": 4,
+			"hybrid_override_pattern": "MX-*"}, `'X'`},
+		"mlp":       {"nemotron_h", map[string]any{"mlp_hidden_act": "so"}, "so"},
+		"attention": {"granitemoehybrid", map[string]any{"num_key_value_heads": 3}, "no divisor"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := open(t, c.model, func(dir string) { edited(t, dir, c.keys) }, Options{})

@@ -429,8 +429,11 @@ func (p *published) ggufLayers() {
 		case has("attn_output.weight"):
 			types[i] = "full_attention"
 		}
-		if !has("ffn_gate_inp.weight") {
+		switch sparse := has("ffn_gate_inp.weight"); {
+		case !sparse:
 			dense = append(dense, i)
+		case types[i] == "mlp":
+			types[i] = "moe"
 		}
 	}
 	if slices.Contains(types, "linear_attention") {

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -104,15 +105,43 @@ func (a *architecture) originOf(
 		case a.edit != nil:
 			a.edit(c, name, o)
 		}
-		o.prefixed(has, a.prefix)
+		packed := o.packed(c)
+		if !o.prefixed(has, a.prefix) && packed != nil && packed.prefixed(has, a.prefix) {
+			return packed
+		}
 		return o
 	}, nil
 }
 
-// prefixed finds a tensor that is called otherwise in front: some files have only the network
-// below the last layer, and some have the network as a part of one for images and texts. Files of
-// BERT's first years have gamma and beta for the weights of norms.
-func (o *origin) prefixed(has map[string]bool, prefix string) {
+// oneOfExperts is the usual name of a tensor of each expert.
+var oneOfExperts = regexp.MustCompile(`experts\.\*\.(gate|up|down)_proj\.weight$`)
+
+// packed is where the weights of all experts are in files that have them as one tensor, gates in
+// front of the others; nil for what is no such weight.
+func (o *origin) packed(c *Config) *origin {
+	m := oneOfExperts.FindStringSubmatch(o.name)
+	if m == nil || o.change != nil {
+		return nil
+	}
+	p, width := &origin{experts: o.experts}, cmp.Or(c.ExpertWidth, c.Width)
+	front := oneOfExperts.ReplaceAllLiteralString(o.name, "experts.")
+	switch m[1] {
+	case "gate":
+		p.columns(0, width)
+	case "up":
+		p.columns(width, width)
+	default:
+		p.name = front + "down_proj"
+		return p
+	}
+	p.name = front + "gate_up_proj"
+	return p
+}
+
+// prefixed finds a tensor, and reports whether it is there. It may be called otherwise in front: some
+// files have only the network below the last layer, and some have the network as a part of one for
+// images and texts. Files of BERT's first years have gamma and beta for the weights of norms.
+func (o *origin) prefixed(has map[string]bool, prefix string) bool {
 	is := func(name string) bool { return has[strings.Replace(name, "*", "0", 1)] }
 	rest := strings.TrimPrefix(strings.TrimPrefix(o.name, "transformer."), "model.")
 	for _, name := range []string{
@@ -122,10 +151,11 @@ func (o *origin) prefixed(has map[string]bool, prefix string) {
 		for _, name := range []string{name, gammaBeta.Replace(name)} {
 			if is(name) {
 				o.name = name
-				return
+				return true
 			}
 		}
 	}
+	return false
 }
 
 // gammaBeta are the older names of the parameters of norms.

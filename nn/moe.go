@@ -22,23 +22,26 @@ type MoEOptions struct {
 	Act       tensor.Activation // 0 for SiLU
 
 	// Gated makes of the products of gates and of the others what goes on, in place of act(gate)·up.
-	// It may be nil.
+	// It may be nil. Without gates, these are nil.
 	Gated func(gate, up *tensor.Tensor) *tensor.Tensor
 }
 
 // MoE is a mixture of experts: each token goes to a few of many gated feed-forward networks
 // (Shazeer et al., 2017), whose results are added up by weights. The products of all experts are
-// one grouped product.
+// one grouped product. Without GateProj experts are down(act(up(x))). With LatentIn and LatentOut
+// they work on fewer features than tokens have.
 type MoE struct {
 	Gate       *Linear    // the router: (experts, embed)
 	Correction *Param     `nn:"gate.e_score_correction_bias"` // (experts), a buffer, or nil
-	GateProj   *Param     `nn:"experts.gate_proj"`            // (experts, width, embed)
+	GateProj   *Param     `nn:"experts.gate_proj"`            // (experts, width, embed), or nil
 	UpProj     *Param     `nn:"experts.up_proj"`              // (experts, width, embed)
 	DownProj   *Param     `nn:"experts.down_proj"`            // (experts, embed, width)
 	GateBias   *Param     `nn:"experts.gate_proj_bias"`       // (experts, width), or nil
 	UpBias     *Param     `nn:"experts.up_proj_bias"`         // (experts, width), or nil
 	DownBias   *Param     `nn:"experts.down_proj_bias"`       // (experts, embed), or nil
 	Shared     Layer      `nn:"shared_experts"`               // for all tokens, or nil
+	LatentIn   *Linear    `nn:"latent_in"`                    // in front of experts, or nil
+	LatentOut  *Linear    `nn:"latent_out"`                   // behind them, or nil
 	Options    MoEOptions `nn:"-"`
 
 	observer Observer
@@ -127,7 +130,7 @@ func (m *MoE) Run(x *tensor.Tensor) (*tensor.Tensor, Routing) {
 	if bad := failure("moe", x); bad != nil {
 		return bad, Routing{IDs: bad, Weights: bad, Scores: bad}
 	}
-	s, d := x.Shape(), m.GateProj.Shape()[2]
+	s, d := x.Shape(), m.Gate.Weight.Shape()[1]
 	if len(s) == 0 || s[len(s)-1] != d {
 		bad := tensor.Fail("moe", fmt.Errorf("%w: %v, want a last dimension of %d", tensor.ErrShape, s, d))
 		return bad, Routing{IDs: bad, Weights: bad, Scores: bad}
@@ -137,7 +140,14 @@ func (m *MoE) Run(x *tensor.Tensor) (*tensor.Tensor, Routing) {
 	if r.IDs.Err() != nil {
 		return r.IDs, r
 	}
-	y := m.experts(flat, r)
+	y := flat
+	if m.LatentIn != nil {
+		y = m.LatentIn.Forward(y)
+	}
+	y = m.experts(y, r)
+	if m.LatentOut != nil {
+		y = m.LatentOut.Forward(y)
+	}
 	if m.Shared != nil {
 		y = y.Add(m.Shared.Forward(flat))
 	}
@@ -147,6 +157,9 @@ func (m *MoE) Run(x *tensor.Tensor) (*tensor.Tensor, Routing) {
 // experts has tokens sorted by experts, multiplied in groups, put back in order and added up.
 // Quantized weights do the first three by themselves, unless an observer is to see rows sorted.
 func (m *MoE) experts(x *tensor.Tensor, r Routing) *tensor.Tensor {
+	if x.Err() != nil {
+		return x
+	}
 	tokens, k := r.IDs.Size(0), r.IDs.Size(1)
 	if m.observer == nil {
 		if y := m.quantized(x, r); y != nil {
@@ -155,23 +168,29 @@ func (m *MoE) experts(x *tensor.Tensor, r Routing) *tensor.Tensor {
 	}
 	of := r.IDs.FlattenAll()
 	order := of.ArgSort(0, false)
-	ends := of.Bincount(m.GateProj.Shape()[0]).CumSum(0)
+	ends := of.Bincount(m.UpProj.Shape()[0]).CumSum(0)
 	rows := x.IndexSelect(order.Cast(tensor.I64).DivScalar(float64(k)), 0)
-	m.observer.call("experts.gate_proj", rows, ends)
-	m.observer.call("experts.up_proj", rows, ends)
 	sorted := of.IndexSelect(order, 0)
-	h := m.gated(shifted(rows.GroupedMatMul(m.GateProj.Tensor().T(), ends), m.GateBias, sorted),
-		shifted(rows.GroupedMatMul(m.UpProj.Tensor().T(), ends), m.UpBias, sorted))
+	var gate *tensor.Tensor
+	if m.GateProj != nil {
+		m.observer.call("experts.gate_proj", rows, ends)
+		gate = shifted(rows.GroupedMatMul(m.GateProj.Tensor().T(), ends), m.GateBias, sorted)
+	}
+	m.observer.call("experts.up_proj", rows, ends)
+	h := m.gated(gate, shifted(rows.GroupedMatMul(m.UpProj.Tensor().T(), ends), m.UpBias, sorted))
 	m.observer.call("experts.down_proj", h, ends)
 	y := shifted(h.GroupedMatMul(m.DownProj.Tensor().T(), ends), m.DownBias, sorted)
 	y = y.IndexSelect(order.ArgSort(0, false), 0)
 	return y.Reshape(tokens, k, x.Size(1)).Mul(r.Weights.Unsqueeze(-1)).Sum(1)
 }
 
-// gated is what experts make of two products.
+// gated is what experts make of two products, or of one without gates.
 func (m *MoE) gated(gate, up *tensor.Tensor) *tensor.Tensor {
-	if m.Options.Gated != nil {
+	switch {
+	case m.Options.Gated != nil:
 		return m.Options.Gated(gate, up)
+	case gate == nil:
+		return activate(up, cmp.Or(m.Options.Act, tensor.Silu))
 	}
 	return activate(gate, cmp.Or(m.Options.Act, tensor.Silu)).Mul(up)
 }
@@ -189,14 +208,17 @@ func (m *MoE) quantized(x *tensor.Tensor, r Routing) *tensor.Tensor {
 	var of [3]QuantizedExperts
 	for i, p := range []*Param{m.GateProj, m.UpProj, m.DownProj} {
 		q, ok := p.Quantized().(QuantizedExperts)
-		if !ok {
+		if !ok && p != nil {
 			return nil
 		}
 		of[i] = q
 	}
 	x = x.Unsqueeze(1)
-	h := m.gated(shifted(of[0].IndexedMoE(x, r.IDs), m.GateBias, r.IDs),
-		shifted(of[1].IndexedMoE(x, r.IDs), m.UpBias, r.IDs))
+	var gate *tensor.Tensor
+	if m.GateProj != nil {
+		gate = shifted(of[0].IndexedMoE(x, r.IDs), m.GateBias, r.IDs)
+	}
+	h := m.gated(gate, shifted(of[1].IndexedMoE(x, r.IDs), m.UpBias, r.IDs))
 	y := shifted(of[2].IndexedMoE(h, r.IDs), m.DownBias, r.IDs)
 	return y.Mul(r.Weights.Unsqueeze(-1)).Sum(1)
 }

@@ -152,6 +152,33 @@ func TestMoEBalance(t *testing.T) {
 	require.NotNil(t, g.Of(m.Gate.Weight.Tensor()))
 }
 
+// TestMoEPlain: experts without gates that work on fewer features are what all experts make of all
+// tokens, by weights.
+func TestMoEPlain(t *testing.T) {
+	d := open(t)
+	m := nn.NewMoE(3, 4, 4, nn.MoEOptions{TopK: 2, Act: tensor.Gelu})
+	m.GateProj, m.Gate = nil, nn.NewLinearNoBias(5, 4)
+	m.LatentIn, m.LatentOut = nn.NewLinear(5, 3), nn.NewLinear(3, 5)
+	m.Shared = nn.NewSwiGLU(5, 4)
+	ready2(t, d, m)
+	x := tensor.Randn(d, tensor.F32, 0, 1, 7, 5)
+	y, r := m.Run(x)
+	of := tensor.Zeros(d, tensor.F32, 7, 4).Scatter(r.IDs, r.Weights, -1) // (tokens, experts)
+	h := m.LatentIn.Forward(x)
+	var want ten
+	for e := range 4 {
+		one := h.MatMul(m.UpProj.Tensor().GetOn(0, e).T()).Gelu().MatMul(m.DownProj.Tensor().GetOn(0, e).T())
+		if one = one.Mul(of.Narrow(1, e, 1)); want != nil {
+			one = one.Add(want)
+		}
+		want = one
+	}
+	requireNear(t, m.LatentOut.Forward(want).Add(m.Shared.Forward(x)), y, 1e-5)
+	m.LatentIn = nn.NewLinear(5, 2)
+	ready2(t, d, m.LatentIn)
+	require.ErrorIs(t, m.Forward(x).Err(), tensor.ErrShape)
+}
+
 // A key behind all others has a value, and the other way round.
 func TestBiasKVErrors(t *testing.T) {
 	d := open(t)

@@ -58,6 +58,8 @@ GGUF = {"mistral": "llama", "mixtral": "llama", "gemma3_text": "gemma3", "qwen2_
 def gguf_names(kind, shapes):
     """The names that llama.cpp's converter has for tensors, with its package of them."""
     kind = GGUF.get(kind, kind)
+    if kind == "nemotron_h" and any("experts" in n for n in shapes):
+        kind = "nemotron_h_moe"
     arch = {v: k for k, v in gguf.MODEL_ARCH_NAMES.items()}.get(kind)
     if arch is None:
         return None, None
@@ -66,6 +68,7 @@ def gguf_names(kind, shapes):
     for n in shapes:
         s = re.sub(r"experts\.\d+\.", "experts.", n).replace("dt_bias", "dt_proj.bias")
         s = s.replace("e_score_correction_bias", "e_score_correction.bias")
+        s = re.sub(r"^backbone(\.layers\.\d+)\.mixer\.experts", r"model\1.mlp.experts", s)
         if kind == "rwkv7":  # what the converter calls parts before it asks
             for a, b in [("attn", "attention"), ("ffn_norm", "ln2"), ("ffn", "feed_forward"), ("g_norm", "ln_x"),
                          ("_lora.lora.0.weight", "1.weight"), ("_lora.lora.2.weight", "2.weight"),
@@ -116,7 +119,7 @@ def mxfp4(shapes):
     return out
 
 
-def published(kind, config):
+def published(kind, config, packed=False):
     """The model of the reference library: its config.json, shapes of tensors, and scores of ids."""
     if kind == "rwkv7":  # transformers has none
         shapes = rwkv7.shapes(config)
@@ -128,7 +131,7 @@ def published(kind, config):
     c._attn_implementation = "eager"
     model = transformers.AutoModelForCausalLM.from_config(c).float().eval()
     with tempfile.TemporaryDirectory() as d:
-        model.save_pretrained(d)
+        model.save_pretrained(d, save_original_format=not packed)
         path = os.path.join(d, "model.safetensors")
         shapes = {n: list(t.shape) for n, t in load_file(path).items()}
         text = json.load(open(os.path.join(d, "config.json")))
@@ -146,8 +149,8 @@ def published(kind, config):
     return text, shapes, lambda ids: model(torch.tensor([ids]), use_cache=False).logits[0].float()
 
 
-def make(kind, config):
-    text, shapes, run = published(kind, config)
+def make(kind, config, packed):
+    text, shapes, run = published(kind, config, packed)
     with torch.no_grad():
         logits = run(PROMPT)
         greedy, margin = [], 1e9
@@ -170,7 +173,7 @@ def main():
         for name in todo:
             kind, config = cases[name]
             config = {k: v for k, v in (BASE | config).items() if v != "absent"}
-            out[name] = make(kind, config)
+            out[name] = make(kind, config, name.endswith("packed"))
         if not todo:
             continue
         with open(path, "wb") as f:
