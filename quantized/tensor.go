@@ -140,8 +140,8 @@ func (q *Tensor) To(d *tensor.Device) *Tensor {
 // ToDevice is [Tensor.To] for package nn, whose parameters hold quantized numbers of several types.
 func (q *Tensor) ToDevice(d *tensor.Device) any { return q.To(d) }
 
-// Free gives the memory back when the work so far is done; that of rows that were joined with others
-// (see [Tensor.JoinRows]) when none of them is used any more.
+// Free gives the memory back when the work so far is done; that of rows that were joined with
+// others (see [Tensor.JoinRows]) when none of them is used any more.
 func (q *Tensor) Free() error {
 	if err := q.Err(); err != nil {
 		return err
@@ -156,10 +156,10 @@ func (q *Tensor) Free() error {
 // loads of kernels.
 const joinAlign = 16
 
-// JoinRows returns a matrix of the rows of q and of others in one piece of memory, and each of them as
-// a part of it. All are results of type *Tensor, as package nn has quantized numbers of several types;
-// what it was called with is freed. It returns nil if others are of another type, format, device or
-// number of columns, or if parts would begin where kernels cannot read them.
+// JoinRows returns a matrix of the rows of q and of others in one piece of memory, and each of them
+// as a part of it. All are results of type *Tensor, as package nn has quantized numbers of several
+// types; what it was called with is freed. It returns nil if others are of another type, format,
+// device or number of columns, or if parts would begin where kernels cannot read them.
 func (q *Tensor) JoinRows(others ...any) (whole any, parts []any) {
 	all, shape := []*tensor.Tensor{}, tensor.Shape{0, 0}
 	list := []*Tensor{}

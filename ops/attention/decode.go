@@ -14,12 +14,17 @@ import (
 )
 
 var (
-	decode   = ops.NewGeneric("attention", kernels.Decode[ops.T, ops.C])
-	appended = ops.NewGeneric("attention append", kernels.Append[ops.T, ops.C])
+	decode     = ops.NewGeneric("attention", kernels.Decode[ops.T, ops.C])
+	decodeWarp = ops.NewGeneric("attention", kernels.DecodeWarp[ops.T, ops.C])
+	appended   = ops.NewGeneric("attention append", kernels.Append[ops.T, ops.C])
 )
 
 // decodeThreads is how many threads a block of [kernels.Decode] has, and so keys at a time.
 const decodeThreads = 128
+
+// mostEach is how many elements of a query, and of a value, a lane of [kernels.DecodeWarp] has at
+// most: they are in registers.
+const mostEach = 16
 
 // Decode is [Forward] of a problem with a Table and one query of each head, on every device and of
 // every type of floating-point numbers. Nothing of it is of the host, so that a graph can hold it:
@@ -60,17 +65,24 @@ func Decode(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 	f.Split = problem.Splits > 1
 	return p.inParts(s, out, logs, &problem, func(parts, logs runtime.SliceHeader) error {
 		d, sum := p.Q.DType, p.Q.DType.Compute()
-		g := runtime.Grid{Blocks: runtime.Dim3{X: blocks * problem.Splits}, Threads: runtime.Dim3{X: decodeThreads}}
+		kernel, threads, tiles := decode, decodeThreads, any(w)
+		if lanes := info.WarpSize; ops.TraitsOf(&info).WarpBlocks && max(problem.D, problem.DV) <= mostEach*lanes {
+			kernel, threads, tiles = decodeWarp, lanes, kernels.WarpTiles{
+				Rows: w.Rows, Lanes: dsl.ConstInt(lanes), Each: dsl.ConstInt((problem.D + lanes - 1) / lanes),
+				Columns: dsl.ConstInt((problem.DV + lanes - 1) / lanes), Whole: problem.D%lanes == 0 && problem.DV%lanes == 0,
+			}
+		}
+		g := runtime.Grid{Blocks: runtime.Dim3{X: blocks * problem.Splits}, Threads: runtime.Dim3{X: threads}}
 		hs := [9]runtime.SliceHeader{
 			out.Header(), parts, logs, p.Q.Header(), p.K.Header(), p.V.Header(),
 			header(p.Slopes), header(p.Sinks), p.Table.Header(),
 		}
 		scale, limit, lowest := p.numbers(sum)
-		return decode.Launch(s, ops.TypeArgs{T: d}, g,
+		return kernel.Launch(s, ops.TypeArgs{T: d}, g,
 			ops.SliceArg(d, &hs[0]), ops.SliceArg(sum, &hs[1]), ops.SliceArg(sum, &hs[2]),
 			ops.SliceArg(d, &hs[3]), ops.SliceArg(d, &hs[4]), ops.SliceArg(d, &hs[5]),
 			ops.SliceArg(sum, &hs[6]), ops.SliceArg(sum, &hs[7]), ops.SliceArg(dtype.I32, &hs[8]),
-			problem, ops.ScalarArg(sum, &scale), ops.ScalarArg(sum, &limit), ops.ScalarArg(sum, &lowest), f, w)
+			problem, ops.ScalarArg(sum, &scale), ops.ScalarArg(sum, &limit), ops.ScalarArg(sum, &lowest), f, tiles)
 	})
 }
 
