@@ -205,6 +205,13 @@ func (a *Attention) rotated(x *tensor.Tensor, b *batch) *tensor.Tensor {
 		return x
 	}
 	r := b.rows[a.rope]
+	if b.step != nil { // in the order of sequences, as attention of a step reads them
+		rope := fn.RopeTHD
+		if a.interleaved {
+			rope = fn.RopeInterleavedTHD
+		}
+		return rope(x.Transpose(1, 2), r.Cos, r.Sin).Transpose(1, 2)
+	}
 	if a.interleaved {
 		return fn.RopeInterleaved(x, r.Cos, r.Sin)
 	}

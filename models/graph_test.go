@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/nn"
+	"github.com/gokiln/kiln/nn/attention"
 	"github.com/gokiln/kiln/quantized"
 	"github.com/gokiln/kiln/tensor"
 )
@@ -129,6 +130,25 @@ func TestJoined(t *testing.T) {
 			}
 			require.Len(t, buffers, len(formats), "%s, layer %d", path, i)
 		}
+	}
+}
+
+// Queries of a step are rotated to where attention of several sequences reads them without a copy.
+func TestRotatedStep(t *testing.T) {
+	d := cpu(t)
+	q := tensor.Randn(d, tensor.F32, 0, 1, 1, 3, 4, 8).Transpose(1, 2)
+	angles := tensor.Randn(d, tensor.F32, 0, 1, 3, 4)
+	rows := []attention.Rotation{{Cos: angles.Cos(), Sin: angles.Sin()}}
+	for _, interleaved := range []bool{false, true} {
+		a := &Attention{interleaved: interleaved}
+		got := a.rotated(q, &batch{step: &step{}, rows: rows})
+		require.NoError(t, got.Err())
+		require.True(t, got.Transpose(0, 2).IsContiguous())
+		want, err := a.rotated(q, &batch{rows: rows}).Contiguous().Bytes()
+		require.NoError(t, err)
+		values, err := got.Contiguous().Bytes()
+		require.NoError(t, err)
+		require.Equal(t, want, values)
 	}
 }
 

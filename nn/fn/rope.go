@@ -39,6 +39,11 @@ func RopeTHD(x, cos, sin *tensor.Tensor) *tensor.Tensor {
 	return rotated(&rope{name: "rope_thd", timeFirst: true}, x, cos, sin)
 }
 
+// RopeInterleavedTHD is [RopeInterleaved] of (batch, time, heads, d).
+func RopeInterleavedTHD(x, cos, sin *tensor.Tensor) *tensor.Tensor {
+	return rotated(&rope{name: "rope_interleaved_thd", interleaved: true, timeFirst: true}, x, cos, sin)
+}
+
 // RopeInto is [Rope], or [RopeInterleaved], whose result is stored in out, a view of any layout
 // with the shape and the type of x: in the memory of a cache of keys, for one. It is stored behind
 // the work of the device so far, has no gradient, and changes out in place: see

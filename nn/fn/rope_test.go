@@ -71,7 +71,7 @@ func TestRopeTablesHaveGradients(t *testing.T) {
 		f           func(x, cos, sin *tensor.Tensor) *tensor.Tensor
 		time        int
 		interleaved bool
-	}{{fn.Rope, 2, false}, {fn.RopeInterleaved, 2, true}, {fn.RopeTHD, 1, false}} {
+	}{{fn.Rope, 2, false}, {fn.RopeInterleaved, 2, true}, {fn.RopeTHD, 1, false}, {fn.RopeInterleavedTHD, 1, true}} {
 		for _, table := range [][]int{{5, 3}, {7, 3}, {2, 7, 3}} {
 			shape := []int{2, 4, 4, 8}
 			shape[c.time] = 5
@@ -115,13 +115,13 @@ func turned(x, cos, sin *tensor.Tensor, time int, interleaved bool) *tensor.Tens
 	c, s = c.Unsqueeze(head), s.Unsqueeze(head)
 	a, b := x.Narrow(-1, 0, 3), x.Narrow(-1, 3, 3)
 	if interleaved {
-		pairs := x.Narrow(-1, 0, 6).Reshape(2, 4, 5, 3, 2)
+		pairs := x.Narrow(-1, 0, 6).Reshape(x.Size(0), x.Size(1), x.Size(2), 3, 2)
 		a, b = pairs.GetOn(-1, 0), pairs.GetOn(-1, 1)
 	}
 	m, n := a.Mul(c).Sub(b.Mul(s)), a.Mul(s).Add(b.Mul(c))
 	y := tensor.Cat(-1, m, n)
 	if interleaved {
-		y = tensor.Stack(4, m, n).Reshape(2, 4, 5, 6)
+		y = tensor.Stack(4, m, n).Reshape(x.Size(0), x.Size(1), x.Size(2), 6)
 	}
 	return tensor.Cat(-1, y, x.Narrow(-1, 6, 2))
 }
