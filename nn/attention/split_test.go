@@ -21,7 +21,7 @@ func TestFusedSplits(t *testing.T) {
 			half := tensor.Arange(d, int32(0), int32(n.kv)).GeScalar(float64(n.kv / 2))
 			for j, o := range []Options{{}, {Causal: true, Sinks: sinks}, {Window: &Window{Left: 200, Right: 3}, SoftCap: 2},
 				{Mask: none}, {Mask: none, Sinks: sinks}, {Mask: half, ALiBi: sinks}} {
-				if some(3, at, i, j) {
+				if some(4, at, i, j) {
 					plain(t, q, k, v, o, n.threads)
 				}
 			}
