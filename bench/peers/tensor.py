@@ -1,10 +1,11 @@
 """The operations of bench/tensor in PyTorch, and on a GPU in what torch.compile makes of them.
 
-    python3 bench/peers/tensor.py [--device cpu] [--only REGEX] [--samples N]
+    python3 bench/peers/tensor.py [--device cpu] [--only REGEX] [--samples N] [--processor]
 """
 
 import argparse
 import re
+import time
 
 import torch
 
@@ -370,6 +371,8 @@ def measure(group, b, args):
         ways, how = [("torch", call)], {"samples": args.samples, "warm": 0.2}
         if not b.small:
             how["most"] = 10  # as in bench/tensor
+        elif args.processor:
+            how["clock"] = time.process_time
         if not b.small and "gradient" not in name and "step" not in name and "adamw" not in name:
             torch._dynamo.reset()  # else it stops compiling after some shapes
             ways.append(("torch.compile", torch.compile(call, dynamic=False)))
@@ -389,6 +392,7 @@ if __name__ == "__main__":
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--only", type=re.compile, default=re.compile("."))
     parser.add_argument("--samples", type=int, default=30)
+    parser.add_argument("--processor", action="store_true", help="time by what the process uses of processors")
     args = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     bench = Bench(args.device)

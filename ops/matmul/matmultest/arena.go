@@ -81,7 +81,10 @@ type operandAt struct {
 func newArena(t *testing.T, b *opstest.Bench, d dtype.DType, spread int) *arena {
 	x, unique := opstest.Poison(d)
 	a := &arena{dtype: d, dev: b.Device, table: newTable(b, d, spread), poison: x.Append(nil), unique: unique}
-	t.Cleanup(func() { _ = a.mem.Free() })
+	t.Cleanup(func() {
+		_ = a.mem.Free()
+		*a = arena{} // a test keeps its functions, and by them all of this, until the ones beside it end
+	})
 	return a
 }
 
