@@ -19,6 +19,7 @@ type dots struct {
 
 	// extra is what the inverted bits add to sums: of a column, where those of A are, or of a row.
 	extra     []asm.Reg
+	known     bool // extra is what it was for other rows
 	top, ones asm.Reg
 }
 
@@ -33,16 +34,21 @@ func (e *emitter) multiplyVectors(v *ir.Value) {
 	e.op(asm.IMUL, 64, asm.R(words), asm.R(e.general64(v.Args[4])), asm.I(ir.PackedBytes/4))
 	first := e.gpr()
 	e.copy(first, a)
+	var columns []asm.Reg // what is known of them
 	for row := 0; row < ir.PackedRows; row += dotRows {
-		d := e.newDots(kind)
+		d := e.newDots(kind, columns)
 		e.dotLoop(d, first, b, pitch, three, words)
 		e.storeDots(d, to, row)
+		if d.flip[0] {
+			columns = d.extra
+		}
 		e.op(asm.LEA, 64, asm.R(first), asm.MX(first, pitch, dotRows, 0))
 	}
 }
 
-// newDots sets the sums of some rows to zero.
-func (e *emitter) newDots(kind ir.MatrixKind) *dots {
+// newDots sets the sums of some rows to zero. Extra is what is known of the columns, if other rows
+// were before.
+func (e *emitter) newDots(kind ir.MatrixKind, extra []asm.Reg) *dots {
 	d := &dots{op: asm.VPDPBUSD}
 	for r := range d.sums {
 		for c := range d.sums[r] {
@@ -59,6 +65,10 @@ func (e *emitter) newDots(kind ir.MatrixKind) *dots {
 		d.flip[1], d.extra, d.ones = true, make([]asm.Reg, dotRows), e.constant32(0x01010101)
 	}
 	d.top = e.constant32(0x80808080)
+	if extra != nil {
+		d.extra, d.known = extra, true
+		return d
+	}
 	for i := range d.extra {
 		d.extra[i] = e.zero()
 	}
@@ -98,7 +108,7 @@ func (e *emitter) dotStep(d *dots, rows [dotRows]asm.Arg, b asm.Reg) {
 	var ys [ir.PackedColumns]asm.Reg
 	for c := range ys {
 		ys[c] = e.vop(e.moveOp(), asm.M(b, int32(c*e.bytes())))
-		if d.flip[0] {
+		if d.flip[0] && !d.known {
 			dot(d.extra[c], d.top, ys[c])
 		}
 		if d.flip[1] {
