@@ -1,6 +1,7 @@
 package matmul
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
@@ -66,12 +67,14 @@ func runPacked(s *runtime.Stream, p *Problem) error {
 	case cfg.MR > 6:
 		cfg.MR = 6 // what is made of bytes before they are multiplied takes registers, too
 	}
-	xs, err := p.Packing(s, p.A, 1, p.M, p.XM, p.XK, cfg.MR)
-	if err != nil {
-		return err
+	cfg.X, cfg.Direct = p.directX(cfg.MR), p.direct(cfg.Threads*cfg.NR)
+	xs, ys := packing{To: p.A}, packing{To: p.B}
+	var err error
+	if cfg.X == kernels.InBands {
+		if xs, err = p.Packing(s, p.A, 1, p.M, p.XM, p.XK, cfg.MR); err != nil {
+			return err
+		}
 	}
-	cfg.Direct = p.direct(cfg.Threads * cfg.NR)
-	ys := packing{To: p.B}
 	if !cfg.Direct {
 		if ys, err = p.Packing(s, p.B, 2, p.N, p.YN, p.YK, cfg.Threads*cfg.NR); err != nil {
 			return err
@@ -89,24 +92,27 @@ func runPacked(s *runtime.Stream, p *Problem) error {
 	if err := p.prefetchPacked(s.Device(), &xs, &ys, cfg, parts); err != nil {
 		return err
 	}
-	if err := xs.Run(s); err != nil {
-		return err
+	return xs.with(s, func(x ops.View) error {
+		return ys.with(s, func(y ops.View) error {
+			return p.withParts(s, parts, func(out ops.View) error { return p.launchPacked(s, out, x, y, cfg) })
+		})
+	})
+}
+
+// directX is how x lies if bands of so many rows are read where they are. That is worth it where each
+// element is used by few panels, as to pack one takes about as long as to multiply it by two vectors,
+// where what is read together is not far apart, and where there are registers for the addresses.
+func (p *Problem) directX(high dsl.ConstInt) dsl.ConstInt {
+	const few, near, registers = 512, 16 << 10, 16
+	c := p.packedType()
+	switch {
+	case p.words || p.A.DType != c || p.N > few || p.Info.WarpSize < registers:
+	case p.XK == 1 && p.XM >= 0 && p.XM*c.Size() <= near:
+		return kernels.InRows
+	case p.XM == 1 && p.XK > 0 && p.XK*c.Size() <= near && p.M%int(high) == 0:
+		return kernels.InColumns
 	}
-	multiply := func() error {
-		return p.withParts(s, parts, func(out ops.View) error { return p.launchPacked(s, out, xs.To, ys.To, cfg) })
-	}
-	if cfg.Direct {
-		err = multiply()
-	} else if err = ys.Run(s); err == nil {
-		err = multiply()
-		if e := ys.To.Buf.FreeOn(s); err == nil {
-			err = e
-		}
-	}
-	if e := xs.To.Buf.FreeOn(s); err == nil {
-		err = e
-	}
-	return err
+	return kernels.InBands
 }
 
 // direct reports whether bands of y of some width are read where they are: rows so short that those
@@ -239,6 +245,18 @@ func (k *packing) Run(s *runtime.Stream) (err error) {
 	return err
 }
 
+// with packs the operand for a function, if it is to be packed.
+func (k *packing) with(s *runtime.Stream, run func(v ops.View) error) error {
+	if k.kernel == nil {
+		return run(k.To)
+	}
+	err := k.Run(s)
+	if err != nil {
+		return err
+	}
+	return errors.Join(run(k.To), k.To.Buf.FreeOn(s))
+}
+
 // prefetchPacked has the kernels compiled at the same time.
 func (p *Problem) prefetchPacked(dev *runtime.Device, xs, ys *packing, cfg kernels.Tiling, parts int) error {
 	if p.then.on || parts > 1 && p.Batches[0].Rank() > 0 {
@@ -256,12 +274,11 @@ func (p *Problem) prefetchPacked(dev *runtime.Device, xs, ys *packing, cfg kerne
 	if k.Loaded(dev, nil, nil, nil, p.BatchWalk, nil, cfg, p.packedMulAdd()) {
 		return nil
 	}
-	wanted := []jit.Wanted{
-		{Kernel: xs.kernel, Consts: []any{xs.walk, xs.cfg}},
-		{Kernel: k, Consts: []any{p.BatchWalk, cfg, p.packedMulAdd()}},
-	}
-	if !cfg.Direct {
-		wanted = append(wanted, jit.Wanted{Kernel: ys.kernel, Consts: []any{ys.walk, ys.cfg}})
+	wanted := []jit.Wanted{{Kernel: k, Consts: []any{p.BatchWalk, cfg, p.packedMulAdd()}}}
+	for _, v := range []*packing{xs, ys} {
+		if v.kernel != nil {
+			wanted = append(wanted, jit.Wanted{Kernel: v.kernel, Consts: []any{v.walk, v.cfg}})
+		}
 	}
 	return jit.Prefetch(dev, wanted...)
 }

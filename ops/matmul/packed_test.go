@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/matmul/kernels"
 	"github.com/gokiln/kiln/ops/opstest"
@@ -40,6 +41,35 @@ func TestPackOrder(t *testing.T) {
 		packOrder(&p, c.warp, !c.words)
 		got := []any{p.Axis, p.Transpose, bool(p.Contiguous)}
 		require.Equal(t, []any{c.way, c.turn, c.contiguous}, got, "%+v", c)
+	}
+}
+
+// The first factor is read where it is if its numbers are used a few times, are of the type of the sums,
+// and lie in rows or in whole columns of bands.
+func TestDirectX(t *testing.T) {
+	for _, c := range []struct {
+		d        dtype.DType
+		warp     int
+		m, n     int
+		down, by int // strides
+		want     dsl.ConstInt
+	}{
+		{dtype.F32, 16, 12, 64, 100, 1, kernels.InRows},
+		{dtype.F64, 16, 12, 64, 0, 1, kernels.InRows},
+		{dtype.F32, 16, 16, 64, 1, 100, kernels.InColumns},
+		{dtype.F32, 16, 12, 64, 1, 100, kernels.InBands}, // no whole bands
+		{dtype.F32, 16, 12, 64, -100, 1, kernels.InBands},
+		{dtype.F32, 16, 12, 64, 100, 2, kernels.InBands},
+		{dtype.F32, 16, 12, 64, 5000, 1, kernels.InBands}, // rows that are far apart
+		{dtype.F32, 16, 16, 64, 1, 5000, kernels.InBands},
+		{dtype.F32, 16, 12, 600, 100, 1, kernels.InBands}, // many columns
+		{dtype.BF16, 16, 12, 64, 100, 1, kernels.InBands}, // which packing converts
+		{dtype.F32, 8, 12, 64, 100, 1, kernels.InBands},   // half as many registers
+	} {
+		v := ops.View{DType: c.d}
+		p := &Problem{Out: v, A: v, B: v, Info: runtime.Info{WarpSize: c.warp}}
+		p.Product = kernels.Product{M: c.m, N: c.n, XM: c.down, XK: c.by}
+		require.Equal(t, c.want, p.directX(8), "%+v", c)
 	}
 }
 

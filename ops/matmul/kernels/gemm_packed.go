@@ -187,8 +187,16 @@ type Tiling struct {
 	Threads    dsl.ConstInt  // threads, neighbours in neighbouring columns
 	Contiguous dsl.ConstBool // columns of the result are contiguous
 	Direct     dsl.ConstBool // y is not packed: rows of whole bands are contiguous in it
+	X          dsl.ConstInt  // how x lies: InBands as packed, InRows or InColumns
 	Bands      int           // bands of x that a block goes over
 }
+
+// How x lies for [Packed].
+const (
+	InBands   = iota // as Pack writes it
+	InRows           // elements along k are contiguous
+	InColumns        // elements across k are, of whole bands
+)
 
 // packedSteps is how many steps along k [Packed] takes in a turn of its loop: what a turn
 // does besides them, its checks above all, takes slots from the multiplications.
@@ -201,7 +209,7 @@ const packedSteps = 4
 // memory.
 //
 //kiln:kernel
-//kiln:const cfg.MR=6,8 cfg.NR=2 cfg.Threads=8 cfg.Direct=false,true
+//kiln:const cfg.MR=6,8 cfg.NR=2 cfg.Threads=8 cfg.Direct=false,true cfg.X=0,1
 func Packed[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, w core.Walk, p Product, cfg Tiling, mad func(a, b, c C) C) {
 	packedBlock(t, x, y, &w, &p, &cfg, mad, func(_ [core.Operands]int, to, row, col int, sum C) {
 		out[to+row*p.OutM+TimesStride(col, p.OutN, cfg.Contiguous)] = dsl.Convert[O](sum)
@@ -240,7 +248,9 @@ func packedBlock[C dsl.Number](t dsl.Thread, x, y []C, w *core.Walk, p *Product,
 		to := at[0] + z%parts*p.Parts
 		for band := first; band < min(first+cfg.Bands, bands); band++ {
 			acc := dsl.LocalSlice[C](cfg.MR * cfg.NR)
-			packedRun(acc, x[((at[1]*bands+band)*p.K+lo)*high:][:n*high], ys, p.YK, n, lane, cfg, mad)
+			rows := dsl.LocalSlice[int](cfg.MR)
+			xs, step := packedBand(rows, x, at[1], band, bands, lo, n, p, cfg)
+			packedRun(acc, xs, step, rows, ys, p.YK, n, lane, cfg, mad)
 			row, col := band*high, panel*width
 			if row+high <= p.M && col+width <= p.N {
 				packedStore(acc, row, col+lane, true, p, cfg, func(row, col int, sum C) { store(at, to, row, col, sum) })
@@ -251,28 +261,59 @@ func packedBlock[C dsl.Number](t dsl.Thread, x, y []C, w *core.Walk, p *Product,
 	}
 }
 
-// packedRun adds the products of bands. Rows of y are pitch apart where it is not packed.
-func packedRun[C dsl.Number](acc, xs, ys []C, pitch, n, lane int, cfg *Tiling, mad func(a, b, c C) C) {
-	high, width := int(cfg.MR), int(cfg.Threads*cfg.NR)
+// packedBand returns the elements of a band of x for n steps along k from lo on, and how far apart these
+// are. It stores where rows begin, if they are InRows.
+func packedBand[C dsl.Number](rows []int, x []C, at, band, bands, lo, n int, p *Product, cfg *Tiling) (xs []C, step int) {
+	high := int(cfg.MR)
+	switch cfg.X {
+	case InRows:
+		last := min(high, p.M-band*high) - 1
+		for h := range high { // what is behind the last one is not stored: it is read in its place
+			rows[h] = min(h, last) * p.XM
+		}
+		return x[at+band*high*p.XM+lo:][:last*p.XM+n], 1
+	case InColumns:
+		return x[at+band*high+lo*p.XK:][:(n-1)*p.XK+high], p.XK
+	}
+	return x[((at*bands+band)*p.K+lo)*high:][:n*high], high
+}
+
+// packedRun adds the products of bands. Steps of x are step apart and rows of y pitch, where they are
+// not packed.
+func packedRun[C dsl.Number](acc, xs []C, step int, rows []int, ys []C, pitch, n, lane int, cfg *Tiling, mad func(a, b, c C) C) {
 	k := 0
 	for ; k+packedSteps <= n; k += packedSteps {
-		columns := xs[k*high:][:packedSteps*high]
-		if cfg.Direct {
-			for i := range packedSteps {
-				packedStep(acc, columns[i*high:][:high], ys[(k+i)*pitch:][:width], lane, cfg, mad)
-			}
-			continue
-		}
-		rows := ys[k*width:][:packedSteps*width]
-		for i := range packedSteps {
-			packedStep(acc, columns[i*high:][:high], rows[i*width:][:width], lane, cfg, mad)
-		}
-	}
-	if !cfg.Direct {
-		pitch = width
+		packedTurn(acc, xs, step, rows, ys, pitch, k, packedSteps, lane, cfg, mad)
 	}
 	for ; k < n; k++ {
-		packedStep(acc, xs[k*high:][:high], ys[k*pitch:][:width], lane, cfg, mad)
+		packedTurn(acc, xs, step, rows, ys, pitch, k, 1, lane, cfg, mad)
+	}
+}
+
+// packedTurn adds the products of some steps from k on. What is packed is checked once for all of them.
+func packedTurn[C dsl.Number](acc, xs []C, step int, rows []int, ys []C, pitch, k, steps, lane int, cfg *Tiling, mad func(a, b, c C) C) {
+	high, width := int(cfg.MR), int(cfg.Threads*cfg.NR)
+	if cfg.X == InBands {
+		xs = xs[k*high:][:steps*high]
+	}
+	if !cfg.Direct {
+		ys = ys[k*width:][:steps*width]
+	}
+	for i := range steps {
+		at := i * width
+		if cfg.Direct {
+			at = (k + i) * pitch
+		}
+		row := ys[at:][:width]
+		switch cfg.X {
+		case InRows:
+			packedStep(acc, func(h int) C { return xs[rows[h]+k+i] }, row, lane, cfg, mad)
+		case InColumns:
+			column := xs[(k+i)*step:][:high]
+			packedStep(acc, func(h int) C { return column[h] }, row, lane, cfg, mad)
+		default:
+			packedStep(acc, func(h int) C { return xs[i*high+h] }, row, lane, cfg, mad)
+		}
 	}
 }
 
@@ -288,15 +329,16 @@ func packedStore[C dsl.Number](acc []C, row, col int, whole bool, p *Product, cf
 }
 
 // packedStep adds the products of a column of x and a row of y.
-func packedStep[C dsl.Number](acc, column, row []C, lane int, cfg *Tiling, mad func(a, b, c C) C) {
+func packedStep[C dsl.Number](acc []C, column func(h int) C, row []C, lane int, cfg *Tiling, mad func(a, b, c C) C) {
 	wide, high, each := int(cfg.Threads), int(cfg.MR), int(cfg.NR)
 	v := dsl.LocalSlice[C](cfg.NR)
 	for e := range each {
 		v[e] = row[e*wide+lane]
 	}
 	for h := range high {
+		x := column(h)
 		for e := range each {
-			acc[h*each+e] = mad(column[h], v[e], acc[h*each+e])
+			acc[h*each+e] = mad(x, v[e], acc[h*each+e])
 		}
 	}
 }
