@@ -1,10 +1,9 @@
 package models
 
 import (
-	"os"
 	"testing"
 
-	"github.com/gokiln/kiln/internal/tooltest"
+	"github.com/gokiln/kiln/tests/sim"
 )
 
-func TestMain(m *testing.M) { os.Exit(tooltest.Run(m)) }
+func TestMain(m *testing.M) { sim.Main(m) }

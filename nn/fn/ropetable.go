@@ -106,7 +106,20 @@ func RopeTable(d *tensor.Device, dt tensor.DType, dim, positions int, base float
 			c, n = append(c, x*factor), append(n, y*factor)
 		}
 	}
-	return tensor.From(d, c, positions, dim/2).Cast(dt), tensor.From(d, n, positions, dim/2).Cast(dt)
+	return fromDoubles(d, dt, c, positions, dim/2), fromDoubles(d, dt, n, positions, dim/2)
+}
+
+// fromDoubles returns numbers in a type, to which they are rounded once where the device has
+// float64.
+func fromDoubles(d *tensor.Device, dt tensor.DType, list []float64, shape ...int) *tensor.Tensor {
+	if dt != tensor.F32 && d.Supports(tensor.F64) {
+		return tensor.From(d, list, shape...).Cast(dt)
+	}
+	narrow := make([]float32, len(list))
+	for i, x := range list {
+		narrow[i] = float32(x)
+	}
+	return tensor.From(d, narrow, shape...).Cast(dt)
 }
 
 // Frequencies returns the dim/2 angles from one position to the next for tables of so many
