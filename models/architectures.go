@@ -71,6 +71,8 @@ type traits struct {
 	noLastNorm    bool      // there is none behind the layers
 	segments      int       // kinds of tokens that have embeddings of their own
 	embedWidth    int       // features of embeddings, 0 for those between layers
+	sharedLayers  bool      // all layers have the weights of the first
+	convWidth     int       // tokens of a convolution beside the first layer, 0 for none
 
 	qkvBias, outBias, mlpBias, headBias bool
 

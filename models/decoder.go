@@ -19,6 +19,7 @@ type Decoder struct {
 	EmbedNorm norm          `nn:"model.embed_norm"`      // or nil
 	EmbedProj *nn.Linear    `nn:"model.embed_proj"`      // of embeddings of another width, or nil
 	Relative  *Relative     `nn:"model.relative"`        // (DeBERTa), or nil
+	Conv      *neighbours   `nn:"model.conv"`            // beside the first layer (DeBERTa), or nil
 	Layers    []*Block      `nn:"model.layers"`
 	Norm      norm          `nn:"model.norm"` // or nil
 	Head      *nn.Linear    `nn:"lm_head"`    // nil: that of the embedding
@@ -71,11 +72,14 @@ func newDecoder(c *Config, t traits) (*Decoder, error) {
 	if t.embedNorm {
 		d.EmbedNorm = t.newNorm(c, width)
 	}
-	if width != c.HiddenSize {
+	if width != c.HiddenSize || t.sharedLayers {
 		d.EmbedProj = linear(width, c.HiddenSize, true)
 	}
 	if t.relative != nil {
 		d.Relative = newRelative(c, &t)
+	}
+	if t.convWidth > 0 {
+		d.Conv = newNeighbours(c, &t)
 	}
 	if !t.noLastNorm {
 		d.Norm = t.newNorm(c, c.HiddenSize)
@@ -84,6 +88,10 @@ func newDecoder(c *Config, t traits) (*Decoder, error) {
 		d.Head = linear(c.HiddenSize, c.VocabSize, t.headBias)
 	}
 	for i := range c.Layers {
+		if t.sharedLayers && i > 0 {
+			d.Layers = append(d.Layers, d.Layers[0])
+			continue
+		}
 		b, err := newBlock(c, &t, i)
 		if err != nil {
 			return nil, err
@@ -165,7 +173,10 @@ func (d *Decoder) hidden(b *batch) *tensor.Tensor {
 	b.distances = d.Relative.distances()
 	var more *tensor.Tensor // what is still to be added to x
 	for i, l := range d.Layers {
-		x, more = l.forward(x, more, b, i)
+		in := x
+		if x, more = l.forward(x, more, b, i); i == 0 && d.Conv != nil {
+			x = d.Conv.forward(in, x, b)
+		}
 	}
 	y, _ := normSum(d.Norm, x, more)
 	return y

@@ -34,8 +34,12 @@ type goldenEncoder struct {
 }
 
 var readEncoders = sync.OnceValues(func() (out map[string]*goldenEncoder, err error) {
-	err = decode("testdata/encoders.json.gz", &out)
-	return out, err
+	for _, path := range []string{"testdata/encoders.json.gz", "testdata/encoders_more.json.gz"} {
+		if err := decode(path, &out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 })
 
 func encoderNamed(t testing.TB, name string) *goldenEncoder {

@@ -170,6 +170,32 @@ var encoders = []encoderRow{
 	},
 	{
 		architecture: architecture{
+			names: []string{"albert"}, prefix: "albert.",
+			rename: bertEmbeddings("albert.", [][2]string{
+				{`^model\.embed_proj`, "albert.encoder.embedding_hidden_mapping_in"},
+				{`^model\.layers\.0`, "albert.encoder.albert_layer_groups.0.albert_layers.0"},
+				{`self_attn\.q_proj`, "attention.query"}, {`self_attn\.k_proj`, "attention.key"},
+				{`self_attn\.v_proj`, "attention.value"}, {`self_attn\.o_proj`, "attention.dense"},
+				{`attn_post_norm`, "attention.LayerNorm"}, {`mlp_post_norm`, "full_layer_layer_norm"},
+				{`mlp\.up_proj`, "ffn"}, {`mlp\.down_proj`, "ffn_output"},
+			}...),
+			traits: func(c *Config) traits {
+				t := bert(c)
+				t.sharedLayers, t.embedWidth = true, value(&c.keys, 128, "embedding_size")
+				c.keys.between("num_hidden_groups", 1, 1, 1)
+				c.keys.between("inner_group_num", 1, 1, 1)
+				return t
+			},
+		},
+		heads: map[Task]headRow{
+			MaskedLM: {dense: "predictions.dense", norm: "predictions.LayerNorm",
+				out: "predictions.decoder", bias: "predictions.bias", ownAct: true},
+			ClassifyText:   {dense: "pooler", act: fn.KindTanh, out: "classifier", pool: PoolCLS},
+			ClassifyTokens: {out: "classifier"},
+		},
+	},
+	{
+		architecture: architecture{
 			names: []string{"modernbert"}, gguf: []string{"modern-bert"}, edit: modernParts,
 			rename: [][2]string{
 				{`model\.embed_tokens`, "model.embeddings.tok_embeddings"},
@@ -253,8 +279,10 @@ var encoders = []encoderRow{
 				{`self_attn\.pos_(query|key)_proj`, "attention.self.pos_${1}_proj"},
 				{`^model\.relative\.embed`, "deberta.encoder.rel_embeddings"},
 				{`^model\.relative\.norm`, "deberta.encoder.LayerNorm"},
+				{`^model\.conv\.conv`, "deberta.encoder.conv.conv"},
+				{`^model\.conv\.norm`, "deberta.encoder.conv.LayerNorm"},
 			}...),
-			traits: deberta,
+			traits: deberta, edit: neighbourParts,
 		},
 		heads: other(bertHeads, ClassifyText, func(h *headRow) { h.act = fn.KindGelu }),
 	},
@@ -281,7 +309,8 @@ func deberta(c *Config) traits {
 	t := bert(c)
 	t.segments = c.keys.int("type_vocab_size")
 	t.learnedPositions = value(&c.keys, true, "position_biased_input")
-	if c.keys.int("conv_kernel_size") > 0 ||
+	t.convWidth = c.keys.between("conv_kernel_size", 0, 0, 1023)
+	if t.convWidth > 0 && (t.convWidth%2 == 0 || value(&c.keys, 1, "conv_groups") != 1) ||
 		value(&c.keys, c.HiddenSize, "embedding_size") != c.HiddenSize {
 		c.keys.err = errDeBERTa
 	}

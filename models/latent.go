@@ -156,7 +156,7 @@ func deepseek(c *Config) traits {
 }
 
 // ggufLatent says the sizes of latent attention in the words of config.json. Older GGUF files have
-// heads of keys and values as they are multiplied, newer ones those that are kept, beside the others.
+// the sizes of heads as they are multiplied, newer ones those of what is kept and the others beside.
 func (k *keys) ggufLatent(c *Config) {
 	head, value := k.int("head_dim_mla", "head_dim"), k.int("value_length_mla", "value_length")
 	for name, n := range map[string]int{

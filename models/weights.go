@@ -138,9 +138,9 @@ func (o *origin) packed(c *Config) *origin {
 	return p
 }
 
-// prefixed finds a tensor, and reports whether it is there. It may be called otherwise in front: some
-// files have only the network below the last layer, and some have the network as a part of one for
-// images and texts. Files of BERT's first years have gamma and beta for the weights of norms.
+// prefixed finds a tensor, and reports whether it is there. It may be called otherwise in front:
+// some files have only the network below the last layer, and some have the network as a part of one
+// for images and texts. Files of BERT's first years have gamma and beta for the weights of norms.
 func (o *origin) prefixed(has map[string]bool, prefix string) bool {
 	is := func(name string) bool { return has[strings.Replace(name, "*", "0", 1)] }
 	rest := strings.TrimPrefix(strings.TrimPrefix(o.name, "transformer."), "model.")
@@ -390,7 +390,8 @@ func listed(names []string) string {
 
 var errNoWeights = errors.New("no weights")
 
-var errDeBERTa = errors.New("a convolution, or embeddings of another size: not supported")
+var errDeBERTa = errors.New("a convolution of groups or an even width, " +
+	"or embeddings of another size: not supported")
 
 var errOPT = errors.New("norms behind layers or embeddings of another size: not supported")
 

@@ -1,4 +1,4 @@
-"""Makes encoders.json.gz: tiny random encoders, with hidden states and scores of a padded batch.
+"""Makes encoders*.json.gz: tiny random encoders, with hidden states and scores of a padded batch.
 
 Weights are by the rule of gen.py. Needs torch and transformers (written with 5.24).
 
@@ -59,6 +59,14 @@ CASES = {
     "gemma3 model": ("gemma3_text", QWEN3 | {
         "num_hidden_layers": 7, "sliding_window": 6, "use_bidirectional_attention": True, "query_pre_attn_scalar": 24}),
     "qwen3 model": ("qwen3", QWEN3), "qwen3 classes": ("qwen3", QWEN3 | LABELS),
+}
+# those of encoders_more.json.gz
+MORE = {
+    "albert masked": ("albert", {"embedding_size": 32, "num_hidden_layers": 3}),
+    "albert classes": ("albert", {"embedding_size": 48, "hidden_act": "gelu"} | LABELS),
+    "albert answers": ("albert", {"embedding_size": 32}),
+    "deberta-v2 conv model": ("deberta-v2", DEBERTA | {"conv_kernel_size": 3, "conv_act": "gelu"}),
+    "deberta-v2 wide conv model": ("deberta-v2", DEBERTA | {"conv_kernel_size": 5}),
 }
 # general.architecture of GGUF files, of those that their program converts
 GGUF = {"bert masked": "bert", "xlm-roberta model": "bert", "distilbert masked": "bert", "nomic_bert masked": "nomic-bert",
@@ -136,10 +144,15 @@ def make(name, kind, config):
 
 
 def main():
-    path = os.path.join(HERE, "encoders.json.gz")
+    for file, cases in [("encoders.json.gz", CASES), ("encoders_more.json.gz", MORE)]:
+        if todo := [n for n in cases if not sys.argv[1:] or n in sys.argv[1:]]:
+            write(os.path.join(HERE, file), cases, todo)
+
+
+def write(path, cases, todo):
     out = json.load(gzip.open(path)) if os.path.exists(path) and sys.argv[1:] else {}
-    for name in sys.argv[1:] or CASES:
-        kind, config = CASES[name]
+    for name in todo:
+        kind, config = cases[name]
         out[name] = make(name, kind, BASE | config)
     with open(path, "wb") as f:
         with gzip.GzipFile(fileobj=f, mode="wb", mtime=0) as z:
