@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/gokiln/kiln/runtime/internal/cpu"
 	"github.com/gokiln/kiln/runtime/internal/cuda"
 	"github.com/gokiln/kiln/runtime/internal/driver"
+	"github.com/gokiln/kiln/runtime/internal/idle"
 	"github.com/gokiln/kiln/runtime/internal/metal"
 	"github.com/gokiln/kiln/runtime/internal/rocm"
 )
@@ -46,9 +48,16 @@ var aliases = map[string]string{"hip": "rocm"}
 // choose, and the variable KILN_CPU with these names does for "cpu". "cpu:avx512-record" and
 // "cpu:avx2-record" are such processors on any machine, and "cpu:amx-record" one with AVX-512 and
 // AMX, for records of which kernels they use (KILN_RECORD): nothing runs there, and results cannot
-// be read. Opening a device again returns the same *Device; it is closed when every Open has been
+// be read. Those of [RecordDevices] stand for devices of all kinds. Opening a device again returns the same *Device; it is closed when every Open has been
 // matched by a Close.
 func Open(name string) (*Device, error) { return devices.openDevice(name) }
+
+// RecordDevices returns names of devices that stand for those which run code for a target, with
+// some numbers of multiprocessors or cores, or those that are usual: "record:ptx:sm_90/132" for
+// "ptx:sm_90". There are none if no such device is known. They are for records of which kernels a
+// program uses there (KILN_RECORD), need no device, and run nothing: their memory takes none, of files
+// nothing is read, and results are zeros.
+func RecordDevices(target string, units ...int) []string { return idle.Names(target, units...) }
 
 // Probe looks for devices of every kind and reports what it found.
 func Probe() []ProbeReport { return devices.probe() }
@@ -82,7 +91,7 @@ func (r *registry) openDevice(name string) (*Device, error) {
 	if usual, ok := aliases[kind]; ok {
 		kind = usual
 	}
-	for _, b := range r.backends {
+	for _, b := range append(slices.Clip(r.backends), driver.Backend(idle.New())) {
 		if b.Kind() != kind {
 			continue
 		}
