@@ -18,6 +18,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/gokiln/kiln/cache/bundle"
+	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/target"
@@ -27,10 +28,19 @@ import (
 
 // wanted says what to build, or what has to be there.
 type wanted struct {
-	targets  []string
-	records  []string
-	specs    []string
+	targets []string
+	records []string
+	specs   []string
+	models  []string
+	modelUse
 	recorded bool
+}
+
+// modelUse is how a model is used that kernels are built for.
+type modelUse struct {
+	dtype        string
+	batch, chunk int
+	units        []int
 }
 
 func (w *wanted) flags(cmd *cobra.Command) {
@@ -38,6 +48,11 @@ func (w *wanted) flags(cmd *cobra.Command) {
 	fl.StringSliceVar(&w.targets, "target", nil, "targets such as ptx:sm_90,hip:gfx942,cpu:x86-64-v3, or all those of nvidia, amd, apple, cpu;\nwithout it, those that a record names")
 	fl.StringArrayVar(&w.records, "from", nil, "`file` that a run with KILN_RECORD wrote; may be given several times")
 	fl.StringArrayVar(&w.specs, "spec", nil, "one specialisation, as a `line` of such a file")
+	fl.StringArrayVar(&w.models, "model", nil, "all that kiln run and kiln serve use for this `model` on devices of the targets, which need not\nbe there; may be given several times")
+	fl.StringVar(&w.dtype, "dtype", "auto", "of the model: as of kiln serve, the `type` of weights that are not quantized")
+	fl.IntVar(&w.batch, "batch", defaultSequences, "of the model: as of kiln serve, so many answers that grow together")
+	fl.IntVar(&w.chunk, "chunk", defaultChunk, "of the model: as of kiln serve, so many tokens of prompts in a step")
+	fl.IntSliceVar(&w.units, "units", nil, "of the model: `numbers` of cores or multiprocessors that devices have;\nwithout it, those of usual ones")
 	fl.BoolVar(&w.recorded, "recorded", false, "of each kernel only the variants that the record has, and not also the one that takes every launch")
 }
 
@@ -52,16 +67,18 @@ type prebuildFlags struct {
 func prebuildCommand() *cobra.Command {
 	var f prebuildFlags
 	cmd := &cobra.Command{
-		Use:   "prebuild [-target list] [-from record] [-o bundle] [packages]",
+		Use:   "prebuild [-target list] [-from record] [-model model] [-o bundle] [packages]",
 		Short: "compile kernels ahead, for deployment",
 		Long: "Prebuild compiles kernels for devices that need not be there and writes them to one file,\na bundle. A program finds it beside itself (app.kiln beside app), in KILN_BUNDLES, or in itself\n(-embed). The kernels are those of the packages that have no parameters to choose, the instances\nthat comments //kiln:instances or the code of the packages name, and those that a run with KILN_RECORD=file recorded (-from).\n" +
+			"For language models (-model) neither a record nor Go is needed.\n" +
 			"Where ptxas (KILN_PTXAS), a clang for AMD (KILN_CLANG) or Apple's metal (KILN_METAL) is installed\nmachine code is built too; without them the driver of the device compiles the text when it loads it.",
 		Example: "  KILN_RECORD=kernels.txt ./app && kiln prebuild -from kernels.txt -target nvidia,amd -o app.kiln\n" +
-			"  kiln prebuild -target ptx:sm_90,cpu:x86-64-v3 -embed . ./kernels",
+			"  kiln prebuild -target ptx:sm_90,cpu:x86-64-v3 -embed . ./kernels\n" +
+			"  kiln prebuild -model llama.Q4_K_M.gguf -target nvidia,cpu -o llama.kiln",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 			defer stop()
-			return prebuildRun(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f)
+			return prebuildRun(ctx, cmd, args, f)
 		},
 	}
 	f.flags(cmd)
@@ -76,8 +93,9 @@ func prebuildCommand() *cobra.Command {
 	return cmd
 }
 
-func prebuildRun(ctx context.Context, w, stderr io.Writer, patterns []string, f prebuildFlags) error {
-	job, err := f.job(patterns)
+func prebuildRun(ctx context.Context, cmd *cobra.Command, patterns []string, f prebuildFlags) error {
+	w, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	job, err := f.job(cmd, patterns)
 	if err != nil {
 		return err
 	}
@@ -150,8 +168,8 @@ func (f *prebuildFlags) write(stderr io.Writer, built *bundle.Writer) error {
 }
 
 // job finds out what is to be built, and for what.
-func (w *wanted) job(patterns []string) (*prebuild.Job, error) {
-	job, err := w.find(patterns)
+func (w *wanted) job(cmd *cobra.Command, patterns []string) (*prebuild.Job, error) {
+	job, err := w.find(cmd, patterns)
 	if err != nil {
 		return nil, err
 	}
@@ -164,21 +182,24 @@ func (w *wanted) job(patterns []string) (*prebuild.Job, error) {
 }
 
 // find finds out what is wanted.
-func (w *wanted) find(patterns []string) (*prebuild.Job, error) {
+func (w *wanted) find(cmd *cobra.Command, patterns []string) (*prebuild.Job, error) {
 	targets, err := parseTargets(w.targets)
 	if err != nil {
 		return nil, usageError{err}
 	}
 	var set record.Set
-	for _, name := range w.records {
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, fmt.Errorf("-from: %w", err)
+	if len(w.models) > 0 {
+		if len(patterns)+len(w.records)+len(w.specs) > 0 {
+			return nil, usageError{errors.New("-model: its kernels have a bundle of their own, without packages, -from and -spec")}
 		}
-		err = set.ReadFrom(name, file)
-		_ = file.Close()
-		if err != nil {
+		if err := w.rehearse(cmd, targets, &set); err != nil {
 			return nil, err
+		}
+		return &prebuild.Job{Load: compiler.Registered, Specs: set.Specs(), Recorded: w.recorded}, nil
+	}
+	for _, name := range w.records {
+		if err := readRecord(&set, name); err != nil {
+			return nil, fmt.Errorf("-from: %w", err)
 		}
 	}
 	for _, text := range w.specs {

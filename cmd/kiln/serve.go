@@ -26,6 +26,12 @@ import (
 // batch is the generations of a model.
 type batch = generate.Batch[*models.Sequence]
 
+// What a server does at once where nothing is said.
+const (
+	defaultSequences = 64  // answers that grow together
+	defaultChunk     = 512 // tokens of prompts in a step
+)
+
 // serveFlags are the flags of kiln serve.
 type serveFlags struct {
 	addr, device, dtype string
@@ -55,11 +61,11 @@ func serveCommand() *cobra.Command {
 	s.StringVar(&f.device, "device", "auto", "the `device`, such as cpu or cuda:0")
 	s.StringVar(&f.dtype, "dtype", "auto", "the `type` of weights that are not quantized, such as bf16")
 	s.IntVar(&f.context, "context", 0, "look at so many tokens at most; 0 for what the model is made for")
-	s.IntVar(&f.batch.Sequences, "batch", 64, "so many answers grow together")
+	s.IntVar(&f.batch.Sequences, "batch", defaultSequences, "so many answers grow together")
 	s.IntVar(&f.batch.Waiting, "queue", 256, "so many wait at most; more are refused")
 	s.IntVar(&f.batch.Tokens, "cache-tokens", 0, "keep so many tokens of all; 0 for what memory has room for")
 	s.IntVar(&f.batch.Kept, "keep", 16, "keep so many conversations for their next turn")
-	s.IntVar(&f.chunk, "chunk", 512, "feed so many tokens of prompts in a step")
+	s.IntVar(&f.chunk, "chunk", defaultChunk, "feed so many tokens of prompts in a step")
 	s.IntVarP(&f.server.MaxTokens, "max-tokens", "n", 0, "so many tokens of an answer at most; 0 for all that fit")
 	s.Int64Var(&f.server.MaxBody, "max-body", 8<<20, "so many bytes of a request at most")
 	s.DurationVar(&f.server.Timeout, "timeout", 10*time.Minute, "how long an answer may take, waiting included")

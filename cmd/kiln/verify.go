@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -17,9 +15,9 @@ func verifyCommand() *cobra.Command {
 	var w wanted
 	var asJSON, again bool
 	cmd := &cobra.Command{
-		Use:   "verify bundle [-recompile] [-target list] [-from record] [packages]",
+		Use:   "verify bundle [-recompile] [-target list] [-from record] [-model model] [packages]",
 		Short: "say what of a program's kernels a bundle does not have",
-		Long:  "Verify compares a bundle with the kernels of packages, as kiln prebuild finds them, for the\ntargets of the bundle or those of -target, and names each kernel, type, target or variant that is\nnot there, or that was built of other source. With -recompile all entries of the bundle whose source is\nhere are compiled again, and code that is not the same is named. The exit status is 1 if there is something.",
+		Long:  "Verify compares a bundle with the kernels of packages or of models, as kiln prebuild finds them, for the\ntargets of the bundle or those of -target, and names each kernel, type, target or variant that is\nnot there, or that was built of other source. With -recompile all entries of the bundle whose source is\nhere are compiled again, and code that is not the same is named. The exit status is 1 if there is something.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError{errors.New("which bundle?")}
@@ -27,7 +25,7 @@ func verifyCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return verifyBundle(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], args[1:], w, asJSON, again)
+			return verifyBundle(cmd, args[0], args[1:], w, asJSON, again)
 		},
 	}
 	w.flags(cmd)
@@ -36,7 +34,8 @@ func verifyCommand() *cobra.Command {
 	return cmd
 }
 
-func verifyBundle(ctx context.Context, out, stderr io.Writer, name string, patterns []string, w wanted, asJSON, again bool) error {
+func verifyBundle(cmd *cobra.Command, name string, patterns []string, w wanted, asJSON, again bool) error {
+	out, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	b, err := bundle.Open(name)
 	if err != nil {
 		return err
@@ -45,7 +44,7 @@ func verifyBundle(ctx context.Context, out, stderr io.Writer, name string, patte
 	if err := b.Verify(); err != nil {
 		return err
 	}
-	job, err := w.find(patterns)
+	job, err := w.find(cmd, patterns)
 	if err != nil {
 		return err
 	}
@@ -58,7 +57,7 @@ func verifyBundle(ctx context.Context, out, stderr io.Writer, name string, patte
 		if err != nil {
 			return err
 		}
-		list, err := recompile(ctx, kept, patterns, 0)
+		list, err := recompile(cmd.Context(), kept, patterns, 0)
 		if err != nil {
 			return err
 		}

@@ -66,13 +66,19 @@ func Measure(m *models.LM, w Work) (r Rates, err error) {
 	return r, nil
 }
 
-// step feeds ids and takes the likeliest next ones, which are fed next time: what it took, and how long
-// the host was busy with it.
-func step(m *models.LM, list []*models.Sequence, ids [][]int32) (took, host time.Duration, err error) {
-	begin := time.Now()
+// Step feeds ids, and returns the likeliest next ones, which are on the device.
+func Step(m *models.LM, list []*models.Sequence, ids [][]int32) *tensor.Tensor {
 	next, _ := m.StepThen(list, ids, "likeliest", nil, func(logits, _ *tensor.Tensor) *tensor.Tensor {
 		return logits.ArgMax(-1).Cast(tensor.I64)
 	})
+	return next
+}
+
+// step is [Step] with what comes next fed next time: what it took, and how long the host was busy with
+// it.
+func step(m *models.LM, list []*models.Sequence, ids [][]int32) (took, host time.Duration, err error) {
+	begin := time.Now()
+	next := Step(m, list, ids)
 	host = time.Since(begin)
 	chosen, err := tensor.ToSlice[int64](next)
 	if err == nil && len(ids[0]) == 1 {

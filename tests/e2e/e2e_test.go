@@ -79,7 +79,7 @@ func TestScripts(t *testing.T) {
 			}
 			return tooltest.Sweeps(), nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "tamper": tamper, "copy-program": copyProgram, "smaller": smaller, "build-missing": buildMissing, "write-tensors": writeTensors, "write-model": writeModel, "write-ranker": writeRanker, "write-translator": writeTranslator, "serve-hub": serveHub, "write-adapter": writeAdapter, "interrupt": interrupt, "try-serve": tryServe},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "tamper": tamper, "copy-program": copyProgram, "smaller": smaller, "build-missing": buildMissing, "write-tensors": writeTensors, "write-model": writeModel, "write-ranker": writeRanker, "write-translator": writeTranslator, "serve-hub": serveHub, "write-adapter": writeAdapter, "interrupt": interrupt, "try-serve": tryServe, "serve-all": serveAll},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 			env.Setenv("REPO", repo)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -40,6 +41,9 @@ type service struct {
 func startService(t fatal, cache string, args ...string) *service {
 	s := &service{t: t, cmd: exec.Command(filepath.Join(bin, "kiln"), append([]string{"serve", "-addr", "127.0.0.1:0"}, args...)...)}
 	s.cmd.Env = append(os.Environ(), "KILN_CACHE_DIR="+cache, "KILN_API_KEY=key")
+	for _, name := range []string{"PATH", "GOMAXPROCS", "KILN_JIT", "KILN_BUNDLES"} {
+		s.cmd.Env = append(s.cmd.Env, name+"="+t.ts.Getenv(name))
+	}
 	stderr, err := s.cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, s.cmd.Start())
@@ -148,4 +152,50 @@ func tryServe(ts *testscript.TestScript, neg bool, args []string) {
 	require.Contains(t, string(rest), "the server is shutting down")
 	require.NoError(t, s.cmd.Wait(), s.said())
 	require.Contains(t, s.said(), "cut off")
+}
+
+// serveAll has a model of letters answer requests of many kinds, many of them together:
+// serve-all folder device.
+func serveAll(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: serve-all folder device")
+	}
+	t := fatal{ts}
+	s := startService(t, ts.Getenv("KILN_CACHE_DIR"), "-device", args[1], "-batch", "3", "-chunk", "32", ts.MkAbs(args[0]))
+	var bodies []map[string]any
+	for i, options := range []map[string]any{
+		{"temperature": 0}, {"temperature": 1, "seed": 1}, {"temperature": 0.8, "top_p": 0.9, "n": 3},
+		{"temperature": 1, "top_k": 20, "repetition_penalty": 1.1}, {"temperature": 0, "logprobs": 5},
+		{"temperature": 0.7, "min_p": 0.1, "presence_penalty": 0.5, "logprobs": 1},
+		{"temperature": 0, "regexp": "[a-z]{3,9}"}, {"temperature": 1, "typical_p": 0.9}, {"mirostat": 2},
+	} {
+		for _, length := range []int{1, 2 + i, 40 + 7*i} {
+			body := map[string]any{"prompt": strings.Repeat("ABCDEFG", length)[:length], "max_tokens": 3 + i}
+			maps.Copy(body, options)
+			bodies = append(bodies, body)
+		}
+	}
+	answers := make([]string, len(bodies))
+	var all sync.WaitGroup
+	for round := range 2 { // one after the other, and together
+		for i, body := range bodies {
+			ask := func() {
+				r := s.ask("/v1/completions", body)
+				defer r.Body.Close()
+				text, err := io.ReadAll(r.Body)
+				if err != nil || r.StatusCode != http.StatusOK {
+					answers[i] = fmt.Sprintf("%v: %s: %s: %v", body, r.Status, text, err)
+				}
+			}
+			if round == 0 {
+				ask()
+				continue
+			}
+			all.Go(ask)
+		}
+		all.Wait()
+		require.Empty(t, strings.Join(answers, ""))
+	}
+	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, s.cmd.Wait(), s.said())
 }
