@@ -14,19 +14,6 @@ import (
 // object is at o times the lanes of a vector in the frame, behind it that of the
 // other lanes. So lanes that read one variable read a vector.
 
-// address is where the lanes of a vector access memory.
-type address struct {
-	mem asm.Arg // of lane 0, or what off is added to
-	// step is the distance in bytes from lane to lane, 0 of one address for all.
-	step int64
-	// off has the offset of each lane, if they follow no rule: 32 bits signed (n is
-	// 1) or 64 (n is 2). It replaces step.
-	off   val
-	scale uint8 // of off
-}
-
-func (a *address) scattered() bool { return a.off.n > 0 }
-
 // shifted returns the operand disp bytes behind m.
 func shifted(m asm.Arg, disp int32) asm.Arg {
 	m.Disp += disp
@@ -200,12 +187,6 @@ func (e *emitter) pointer(v *ir.Value) error {
 	return nil
 }
 
-// product is an index and what it is multiplied by.
-type product struct {
-	index *ir.Value
-	scale int64
-}
-
 // fitsMultiple reports whether instructions have room for the constant of a sum times scale.
 func fitsMultiple(sum *ir.Value, scale int64) bool {
 	_, c := sumOf(sum)
@@ -304,4 +285,24 @@ func (e *emitter) addressOf(p *ir.Value, size int) address {
 	a.mem.Disp += int32(disp)
 	a.off, a.scale = sum.total()
 	return a
+}
+
+// inRow reports whether the indices that v checks go up or down by a constant from lane
+// to lane, and their length is the same for all.
+func (e *emitter) inRow(v *ir.Value) bool {
+	s := e.Of(v.Args[0])
+	return s.Kind == analysis.AffineLanes && e.Of(v.Args[1]).Kind == analysis.UniformLanes && max(s.Step, -s.Step)*int64(e.isa.lanes()-1) < maxSpan
+}
+
+// span returns how far the least and the greatest index of a vector are apart.
+func (e *emitter) span(i *ir.Value) int64 {
+	step := e.Of(i).Step
+	return max(step, -step) * int64(e.isa.lanes()-1)
+}
+
+// isShort reports whether v checks integers of 32 bits, that differ from lane to lane,
+// against one length.
+func (e *emitter) isShort(v *ir.Value) bool {
+	i := v.Args[0]
+	return i.Op == ir.OpConvert && i.Args[0].Type.Kind == ir.KI32 && e.Of(i).Kind == analysis.VaryingLanes && e.Of(v.Args[1]).Kind == analysis.UniformLanes
 }

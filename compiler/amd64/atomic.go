@@ -2,9 +2,9 @@ package amd64
 
 import (
 	"fmt"
-	"github.com/gokiln/kiln/compiler/analysis"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -65,12 +65,6 @@ func (e *emitter) atomic(b *analysis.Placed, v *ir.Value) error {
 	e.vals[v.ID] = r
 	e.fetch(r, bufResult, t)
 	return nil
-}
-
-// counts has the operations on memory that are one instruction if nobody wants the
-// value that was there.
-var counts = map[ir.Op]asm.Op{
-	ir.OpAtomicAdd: asm.ADD, ir.OpAtomicAnd: asm.AND, ir.OpAtomicOr: asm.OR, ir.OpAtomicXor: asm.XOR,
 }
 
 // update changes memory lane by lane. With all lanes on there is no loop.

@@ -1,11 +1,11 @@
 package amd64
 
 import (
-	"github.com/gokiln/kiln/compiler/analysis"
 	"math"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 	"github.com/gokiln/kiln/compiler/amd64/image"
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/internal/devlog"
 )
@@ -39,52 +39,6 @@ func (e *emitter) fail(site int64) {
 	e.op(asm.MOV, 64, ctxAt(image.CtxFaultValues+8), asm.R(asm.RDX))
 	e.op(asm.MOV, 64, ctxAt(image.CtxFault), asm.I(site))
 	e.jump(e.fault)
-}
-
-// faultCode is where all failures end: it notes which threads ran.
-func (e *emitter) faultCode() {
-	e.bind(e.fault)
-	for i := range int32(3) {
-		e.op(asm.MOV, 64, asm.R(asm.RAX), ctxAt(image.CtxBlock+8*i))
-		e.op(asm.MOV, 64, ctxAt(image.CtxFaultBlock+8*i), asm.R(asm.RAX))
-		e.op(asm.MOV, 64, asm.R(asm.RAX), ctxAt(ctxThread+8*i))
-		e.op(asm.MOV, 64, ctxAt(image.CtxFaultThread+8*i), asm.R(asm.RAX))
-	}
-	if e.General {
-		e.op(asm.MOV, 64, asm.R(asm.RAX), ctxAt(ctxVec))
-		e.op(asm.SHL, 64, asm.R(asm.RAX), asm.I(int64(log2(e.isa.lanes()))))
-		e.op(asm.MOV, 64, ctxAt(image.CtxFaultThread), asm.R(asm.RAX))
-	}
-	e.ret()
-}
-
-// bounds emits the check that 0 <= i < n.
-func (e *emitter) bounds(b *analysis.Placed, v *ir.Value) {
-	i, n := v.Args[0], v.Args[1]
-	if e.insideRow(i, n) {
-		return
-	}
-	site := e.site(v, devlog.Check(v.Imm), "")
-	m := e.masks[b.Class]
-	si, sn := e.Of(i), e.Of(n)
-	switch {
-	case si.Kind == analysis.UniformLanes && sn.Kind == analysis.UniformLanes:
-		cold := e.later(func() {
-			e.firstLane(m)
-			e.op(asm.MOV, 64, asm.R(asm.RCX), e.source64(i))
-			e.op(asm.MOV, 64, asm.R(asm.RDX), e.source64(n))
-			e.fail(site)
-		})
-		e.compare64(i, n)
-		e.jcc(asm.CondAE, cold)
-	case e.inRow(v):
-		e.boundsInRow(i, n, m, site)
-	case e.isShort(v):
-		e.boundsOfShort(i, n, m, site)
-	case i.IsConst() && sn.Kind == analysis.AffineLanes && e.boundsOfRow(i, n, m, site):
-	default:
-		e.boundsOfLanes(i, n, m, site)
-	}
 }
 
 // unlessEachLane compares numbers that stand for all lanes, and has each lane looked at,
@@ -157,30 +111,6 @@ func (e *emitter) outside(x, y val, m asm.Reg) asm.Reg {
 func (e *emitter) firstLane(m asm.Reg) {
 	e.bits(asm.RAX, m)
 	e.op(asm.TZCNT, 32, asm.R(asm.RAX), asm.R(asm.RAX))
-}
-
-// condition emits a check that x holds for all lanes. The other operands are values
-// of the message.
-func (e *emitter) condition(b *analysis.Placed, v *ir.Value, check devlog.Check, text string) error {
-	site := e.site(v, check, text)
-	m, x, values := e.masks[b.Class], v.Args[0], v.Args[1:]
-	if e.Of(x).Kind == analysis.UniformLanes {
-		cold := e.later(func() {
-			e.firstLane(m)
-			e.reportValues(values)
-			e.fail(site)
-		})
-		return e.jumpUnless(x, cold)
-	}
-	bad := e.mask()
-	e.maskAndNot(bad, m, e.maskOf(x))
-	cold := e.later(func() {
-		e.firstLane(bad)
-		e.reportValues(values)
-		e.fail(site)
-	})
-	e.jumpIfAny(bad, cold)
-	return nil
 }
 
 // reportValues puts up to two values of the lane in rax into rcx and rdx.

@@ -200,3 +200,16 @@ func (c *code) copy(d, s asm.Reg) { c.op(asm.COPY, c.width(), asm.R(d), asm.R(s)
 // inVector reports whether a value of type t that is the same in all lanes is kept
 // in a vector.
 func inVector(t *ir.Type) bool { return t.IsFloat() || t.IsHalf() }
+
+type bytesKey struct {
+	reg  asm.Reg
+	kind bytesKind
+}
+
+type bytesIn struct {
+	reg [2]asm.Reg
+	in  *regalloc.Block
+}
+
+// bytesKind says what is made of a vector of bytes.
+type bytesKind uint8

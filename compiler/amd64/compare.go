@@ -178,14 +178,6 @@ func chosenExtreme(v *ir.Value) asm.Op {
 	return extremeOp((t.Op == ir.OpGt) == (x == a), v.Type.Size() == 8)
 }
 
-// moveOf is the move of lanes of type t under a mask.
-func moveOf(t *ir.Type) asm.Op {
-	if t.Size() == 8 {
-		return asm.VMOVDQU64
-	}
-	return asm.VMOVDQU32
-}
-
 // blendConstant takes the lanes of a mask from a constant, the first choice.
 func (c *code) blendConstant(v *ir.Value, m asm.Reg, args []val) val {
 	if v.Args[1].Imm == 0 && c.isa == v3 {

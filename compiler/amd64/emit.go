@@ -1,8 +1,6 @@
 package amd64
 
 import (
-	"fmt"
-
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 	"github.com/gokiln/kiln/compiler/amd64/image"
 	"github.com/gokiln/kiln/compiler/amd64/regalloc"
@@ -10,49 +8,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/compiler/target"
-	"github.com/gokiln/kiln/internal/devlog"
 )
-
-// emitter makes the code of one entry of a kernel.
-type emitter struct {
-	*analysis.Lanes
-	*code
-	m      *ir.Module
-	full   []bool // by position: all lanes are on
-	ranges func(*ir.Value, *ir.Block) (lo, hi int64)
-
-	vals    []val // by value ID: where it is
-	spreads []val // by value ID: the vector of one that is kept once, if made
-	near    map[*ir.Value]spreadIn
-	lazy    []bool                          // by value ID: a pointer that accesses form themselves
-	fused   []bool                          // by value ID: a comparison that its branch makes
-	negated []bool                          // by value ID: a negation that the multiply-adds which use it do
-	mixed   map[*ir.Value]mixedDot          // differences of products of bytes that are one instruction
-	lookups map[*ir.Value]lookup            // permutations that are one instruction
-	wanted  []bool                          // by value ID: of one kept once, that a vector is needed
-	used    []bool                          // by value ID
-	quick   map[*ir.Value]analysis.LaneTest // conditions of branches that all lanes take most often
-	limited [][]limit                       // by value ID: what is made of a length for checks of indices
-	limits  map[limit]asm.Reg
-	// products are what has been made in the block so far.
-	products map[product]asm.Reg
-	taken    map[string]asm.Reg // by lanesKey: numbers of lanes that are loaded where the kernel begins
-
-	prefetched prefetches
-
-	spots   []spot
-	repeats []repeat
-	masks   []asm.Reg // by class
-
-	cold   []func()
-	sites  []image.Site
-	shared []int32 // by object: offset in shared memory
-	locals int     // bytes of a thread
-
-	barriers                            bool
-	blockStart, body, end, leave, fault label
-	meet, setResume                     label
-}
 
 // newEmitter analyses a kernel whose loops are closed.
 func newEmitter(m *ir.Module, f *ir.Func, c *code, general, wholeWarps bool) (*emitter, error) {
@@ -104,69 +60,6 @@ func (e *emitter) kernel() error {
 	}
 	if len(e.sites) > 0 {
 		e.faultCode()
-	}
-	return nil
-}
-
-// instr emits one operation.
-func (e *emitter) instr(b *analysis.Placed, v *ir.Value) error {
-	e.pos = int32(v.Pos)
-	if v.Op.Pure() && !e.used[v.ID] {
-		return nil
-	}
-	if err := e.operation(b, v); err != nil {
-		return fmt.Errorf("%v of %v: %w", v.Op, v.Type, err)
-	}
-	if e.vals[v.ID].n > 0 {
-		e.spread(v)
-	}
-	return nil
-}
-
-func (e *emitter) operation(b *analysis.Placed, v *ir.Value) error {
-	switch v.Op {
-	case ir.OpConst:
-		return nil // made where it is used
-	case ir.OpThread, ir.OpBlock, ir.OpBlockDim, ir.OpGridDim, ir.OpLane, ir.OpWarp, ir.OpWarpSize:
-		e.geometry(v)
-	case ir.OpLocal, ir.OpShared, ir.OpTable:
-		e.object(v)
-	case ir.OpIndex, ir.OpOffset, ir.OpField:
-		if !e.lazy[v.ID] {
-			return e.pointer(v)
-		}
-	case ir.OpLoad, ir.OpLoadBytes:
-		return e.load(b, v)
-	case ir.OpStore:
-		return e.store(b, v)
-	case ir.OpZero:
-		return e.clearObject(b, v)
-	case ir.OpBounds:
-		e.bounds(b, v)
-	case ir.OpNonNil:
-		return e.condition(b, v, devlog.Nil, "")
-	case ir.OpAssert:
-		return e.condition(b, v, devlog.Asserting(len(v.Args)-1), e.m.Texts[v.Imm])
-	case ir.OpBarrier:
-		e.op(asm.BARRIER, 64)
-		e.op(asm.CALL, 64, e.to(e.meet))
-	case ir.OpWarpBarrier, ir.OpFenceBlock: // lanes run in step, a block on one core
-	case ir.OpFence:
-		e.op(asm.MFENCE, 64)
-	case ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor:
-		return e.shuffle(v)
-	case ir.OpBallot, ir.OpAny, ir.OpAll:
-		e.vote(b, v)
-	case ir.OpWhole: // its branch makes it
-	case ir.OpMatrixFact:
-		e.packedRows(v)
-	case ir.OpPackedMMA:
-		return e.packedMMA(v)
-	default:
-		if v.Op.Has(ir.Writes) {
-			return e.atomic(b, v)
-		}
-		return e.compute(v)
 	}
 	return nil
 }
@@ -251,9 +144,6 @@ func generate(m *ir.Module, f *ir.Func, c *code, tr traits, sites []image.Site, 
 	e.patchFrames(res.FrameSize)
 	return e, res, nil
 }
-
-// frameSize stands for the size of a frame until registers are allocated.
-const frameSize = 0x7ead_be00
 
 // patchFrames puts the size of a frame where it was not known yet.
 func (e *emitter) patchFrames(size int) {
@@ -366,4 +256,11 @@ func (x way) add(im *image.Image, at int) {
 	} else {
 		*rows = at
 	}
+}
+
+// listed is the code of an entry point of a kernel, for people.
+type listed struct {
+	way
+	f      *regalloc.Func
+	consts *poolOf
 }

@@ -156,9 +156,16 @@ func (e *emitter) barrierCode() {
 	e.op(asm.JMP, 64, asm.R(asm.RDX))
 }
 
-func log2(n int) (k int) {
-	for 1<<k < n {
-		k++
+// loadParams loads the arguments of the kernel. They stay where they are, so that a
+// register which is needed for something else can be loaded again.
+func (e *emitter) loadParams() {
+	offsets, _ := e.Layout.Func.ParamOffsets()
+	base := e.gpr()
+	e.op(asm.MOV, 64, asm.R(base), ctxAt(image.CtxArgs))
+	for i, p := range e.Layout.Func.Params {
+		if e.used[p.ID] {
+			e.vals[p.ID] = e.loadSame(p.Type, asm.M(base, int32(offsets[i])))
+			e.spread(p)
+		}
 	}
-	return k
 }

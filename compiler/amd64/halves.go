@@ -38,68 +38,6 @@ func (c *code) sameHalf(r asm.Reg) asm.Reg {
 	return c.vop(asm.VBROADCASTSS, asm.R(d))
 }
 
-// extension returns the instruction of this block that extends 16-bit words to x, if
-// what it takes is still there: then another can take that instead.
-func (c *code) extension(x asm.Reg) (in asm.Inst, ok bool) {
-	return c.maker(x, asm.VPMOVZXWD)
-}
-
-// maker returns the instruction of this block that makes x, if it is op and would
-// give the same here.
-func (c *code) maker(x asm.Reg, op asm.Op) (in asm.Inst, ok bool) {
-	list := c.cur.Insts
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].Args[0].Kind != asm.RegArg || list[i].Args[0].Reg != x {
-			continue
-		}
-		if list[i].Op != op {
-			return in, false
-		}
-		for k := i + 1; k < len(list); k++ {
-			if disturbs(&list[k], &list[i].Args[1]) || list[i].Mask != 0 && writes(&list[k], list[i].Mask) {
-				return in, false
-			}
-		}
-		return list[i], true
-	}
-	return in, false
-}
-
-// disturbs reports whether an instruction changes an operand of another, or might if
-// that is in memory.
-func disturbs(in *asm.Inst, x *asm.Arg) bool {
-	if x.Kind == asm.RegArg {
-		return writes(in, x.Reg)
-	}
-	switch in.Op {
-	case asm.BARRIER, asm.CALL:
-		return true
-	}
-	return in.Args[0].Kind == asm.MemArg || writes(in, x.Reg) || x.Index != 0 && writes(in, x.Index)
-}
-
-func writes(in *asm.Inst, r asm.Reg) bool {
-	for i := range in.Args {
-		if a := &in.Args[i]; a.Kind == asm.RegArg && a.Reg == r && in.RoleOf(i)&asm.Write != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// storeHalf stores what has just been rounded to f16 as it is rounded, if so.
-func (c *code) storeHalf(x asm.Reg, mem asm.Arg, m asm.Reg) bool {
-	in, ok := c.extension(x)
-	if !ok || in.Args[1].Kind != asm.RegArg || in.Mask != 0 {
-		return false
-	}
-	if in, ok = c.maker(in.Args[1].Reg, asm.VCVTPS2PH); !ok {
-		return false
-	}
-	c.masked(asm.VCVTPS2PH, c.width(), m, false, mem, in.Args[1], in.Args[2])
-	return true
-}
-
 // words packs the low 16 bits of each lane into half a vector.
 func (c *code) words(x asm.Reg) asm.Reg {
 	if c.isa == v4 {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
-	"github.com/gokiln/kiln/compiler/amd64/regalloc"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -71,18 +70,6 @@ func (c *code) intOp(v *ir.Value, args []val) (val, error) {
 	return val{}, fmt.Errorf("vectors have no %v of %v", v.Op, t)
 }
 
-type minMaxKey struct {
-	op           ir.Op
-	signed, wide bool
-}
-
-var minMax = map[minMaxKey]asm.Op{
-	{ir.OpMin, true, false}: asm.VPMINSD, {ir.OpMin, false, false}: asm.VPMINUD,
-	{ir.OpMax, true, false}: asm.VPMAXSD, {ir.OpMax, false, false}: asm.VPMAXUD,
-	{ir.OpMin, true, true}: asm.VPMINSQ, {ir.OpMin, false, true}: asm.VPMINUQ,
-	{ir.OpMax, true, true}: asm.VPMAXSQ, {ir.OpMax, false, true}: asm.VPMAXUQ,
-}
-
 // unsignedLanes returns the bits of a value of type t without those of its sign
 // above.
 func (c *code) unsignedLanes(t *ir.Type, x asm.Reg) asm.Reg {
@@ -90,14 +77,6 @@ func (c *code) unsignedLanes(t *ir.Type, x asm.Reg) asm.Reg {
 		return x
 	}
 	return c.and32(x, 1<<(8*t.Size())-1)
-}
-
-// mul64 is the low half of a product on x86-64-v3: of three products of 32 bits.
-func (c *code) mul64(x, y asm.Reg) asm.Reg {
-	xh := c.vop(asm.VPSRLQ, asm.R(x), asm.I(32))
-	yh := c.vop(asm.VPSRLQ, asm.R(y), asm.I(32))
-	cross := c.vxx(asm.VPADDQ, c.vxx(asm.VPMULUDQ, xh, y), c.vxx(asm.VPMULUDQ, x, yh))
-	return c.vxx(asm.VPADDQ, c.vxx(asm.VPMULUDQ, x, y), c.vop(asm.VPSLLQ, asm.R(cross), asm.I(32)))
 }
 
 // mulHigh is the high half of a product of up to 32 bits.
@@ -249,19 +228,7 @@ func (c *code) dotWords(x, y [2]asm.Reg, z asm.Reg) asm.Reg {
 
 // bytesKey is a vector of bytes and how they are read, bytesIn what was made of it in a block of the
 // code: products of many vectors with each other need it once for each of them.
-type (
-	bytesKey struct {
-		reg  asm.Reg
-		kind bytesKind
-	}
-	bytesIn struct {
-		reg [2]asm.Reg
-		in  *regalloc.Block
-	}
-)
-
-// bytesKind says what is made of a vector of bytes.
-type bytesKind uint8
+type ()
 
 const (
 	unsignedBytes bytesKind = iota

@@ -7,9 +7,6 @@ import (
 	"github.com/gokiln/kiln/compiler/amd64/regalloc"
 )
 
-// label names an address in the code before it is known which block that will be.
-type label int
-
 func (c *code) newLabel() label {
 	c.labels = append(c.labels, -1)
 	return label(len(c.labels) - 1)

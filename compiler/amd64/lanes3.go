@@ -21,23 +21,6 @@ func (e *code) halfMask3(m asm.Reg, h int) asm.Reg {
 	return r
 }
 
-// whole emits one of two codes: for when all lanes are on, or not.
-func (e *emitter) whole(m asm.Reg, all, some func()) {
-	if m == 0 {
-		all()
-		return
-	}
-	other, done := e.newLabel(), e.newLabel()
-	e.bits(asm.RAX, m)
-	e.op(asm.CMP, 32, asm.R(asm.RAX), asm.I(0xff))
-	e.jcc(asm.CondNE, other)
-	all()
-	e.jump(done)
-	e.bind(other)
-	some()
-	e.bind(done)
-}
-
 // onePage emits one of two codes: for when a load of all lanes is one of memory that is
 // there, as it lies in a page of which some lane that is on loads something, or not. What
 // the other lanes load nobody looks at.

@@ -8,13 +8,6 @@ import (
 // Memory of the lanes on x86-64-v4: every access has a mask, so that lanes that are
 // off are not touched and do not fault.
 
-// masked emits an instruction for the lanes of a mask only; the others become zero
-// if the destination is a register, and stay as they are in memory.
-func (e *code) masked(op asm.Op, width int, m asm.Reg, zero bool, args ...asm.Arg) {
-	in := e.op(op, width, args...)
-	in.Mask, in.Zero = m, zero && m != 0
-}
-
 // highMask returns the mask of the upper half of the lanes, those of 64-bit values
 // in the second vector.
 func (e *code) highMask(m asm.Reg) asm.Reg {

@@ -9,25 +9,6 @@ import (
 // Checks of many indices by few comparisons. What they compare with is made of a length
 // where that is, outside of loops that only use it.
 
-// limit is something to compare the indices below a length with: the number of those with the span
-// of a vector above them, or if short is set the length itself, but at most 2^31, as a vector.
-type limit struct {
-	n     *ir.Value
-	span  int64
-	short bool
-}
-
-// maxSpan bounds how far the indices of a vector are apart, so that it fits in
-// instructions.
-const maxSpan = 1 << 30
-
-// inRow reports whether the indices that v checks go up or down by a constant from lane
-// to lane, and their length is the same for all.
-func (e *emitter) inRow(v *ir.Value) bool {
-	s := e.Of(v.Args[0])
-	return s.Kind == analysis.AffineLanes && e.Of(v.Args[1]).Kind == analysis.UniformLanes && max(s.Step, -s.Step)*int64(e.isa.lanes()-1) < maxSpan
-}
-
 // insideRow reports whether all lanes have indices below a constant that go up or down by a constant from
 // lane to lane, which constants and the numbers of lanes tell.
 func (e *emitter) insideRow(i, n *ir.Value) bool {
@@ -40,12 +21,6 @@ func (e *emitter) insideRow(i, n *ir.Value) bool {
 		}
 	}
 	return true
-}
-
-// span returns how far the least and the greatest index of a vector are apart.
-func (e *emitter) span(i *ir.Value) int64 {
-	step := e.Of(i).Step
-	return max(step, -step) * int64(e.isa.lanes()-1)
 }
 
 // boundsInRow checks indices that go up or down by a constant from lane to lane: if the
@@ -79,13 +54,6 @@ func (e *emitter) newLimit(r asm.Reg, n *ir.Value, span int64) {
 	e.op(asm.MOV, 64, asm.R(r), e.source64(n))
 	e.op(asm.SUB, 64, asm.R(r), asm.I(span))
 	e.cmov(asm.CondL, r, asm.RCX)
-}
-
-// isShort reports whether v checks integers of 32 bits, that differ from lane to lane,
-// against one length.
-func (e *emitter) isShort(v *ir.Value) bool {
-	i := v.Args[0]
-	return i.Op == ir.OpConvert && i.Args[0].Type.Kind == ir.KI32 && e.Of(i).Kind == analysis.VaryingLanes && e.Of(v.Args[1]).Kind == analysis.UniformLanes
 }
 
 // boundsOfShort checks integers of 32 bits: as unsigned ones, of which the negative are

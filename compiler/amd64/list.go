@@ -12,13 +12,6 @@ import (
 	"github.com/gokiln/kiln/compiler/target"
 )
 
-// listed is the code of an entry point of a kernel, for people.
-type listed struct {
-	way
-	f      *regalloc.Func
-	consts *poolOf
-}
-
 // List returns the code of a kernel for people to read. Like Emit, it changes the module.
 func (o Options) List(m *ir.Module, t target.Target) (string, error) {
 	_, list, err := o.build(m, t)

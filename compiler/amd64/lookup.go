@@ -6,22 +6,6 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// lookup is the bytes of a table of 16 whose numbers are the low nibbles of a word's bytes, or the high
-// ones. Code for GPUs has it as seven permutations, each of which picks out of eight bytes:
-//
-//	which := w & 0x77777777
-//	upper := w&0x88888888>>1 | 0x32103210
-//	a := permute(permute(t0, t1, which), permute(t2, t3, which), upper)
-//	b := permute(permute(t0, t1, which>>16), permute(t2, t3, which>>16), upper>>16)
-//	low, high := permute(a, b, 0x6420), permute(a, b, 0x7531)
-//
-// It is one instruction of vectors, which picks out of 16.
-type lookup struct {
-	word  *ir.Value
-	table [4]uint32
-	high  bool
-}
-
 // findLookups finds these permutations. What they are made of is dead then, if nothing else uses it.
 func (e *emitter) findLookups() {
 	e.lookups = map[*ir.Value]lookup{}

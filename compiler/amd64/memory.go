@@ -2,9 +2,9 @@ package amd64
 
 import (
 	"fmt"
-	"github.com/gokiln/kiln/compiler/analysis"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -58,27 +58,6 @@ func (e *code) loadSame(t *ir.Type, mem asm.Arg) val {
 	r := e.gpr()
 	e.loadGeneral(r, t, mem)
 	return val{reg: [2]asm.Reg{r}, n: 1}
-}
-
-// loadGeneral loads an integer, pointer or bool into a general register, extended.
-func (e *code) loadGeneral(r asm.Reg, t *ir.Type, mem asm.Arg) {
-	size := t.Size()
-	switch {
-	case size == 8:
-		e.op(asm.MOV, 64, asm.R(r), mem)
-	case size == 4 && t.IsSigned():
-		e.op(asm.MOVSXD, 64, asm.R(r), mem)
-	case size == 4:
-		e.op(asm.MOV, 32, asm.R(r), mem)
-	case size == 2 && t.IsSigned():
-		e.op(asm.MOVSXW, 64, asm.R(r), mem)
-	case size == 2:
-		e.op(asm.MOVZXW, 32, asm.R(r), mem)
-	case t.IsSigned():
-		e.op(asm.MOVSXB, 64, asm.R(r), mem)
-	default:
-		e.op(asm.MOVZXB, 32, asm.R(r), mem)
-	}
 }
 
 // broadcastMem loads a float into all lanes.

@@ -6,15 +6,6 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// mixedDot is a dot product of unsigned bytes with signed ones, which is one instruction of VNNI.
-// Code has it as the product of bytes whose top bits are inverted, less that of -128 in place of
-// each of them. If the first operand is no inversion, its own top bits are inverted: the unsigned bytes
-// were inverted signed ones, say.
-type mixedDot struct {
-	unsigned, signed, sum *ir.Value
-	invert                bool
-}
-
 // findMixed finds these products. The two of which they are the difference are not made, if nothing
 // else uses them.
 func (e *emitter) findMixed() {

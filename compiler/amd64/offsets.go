@@ -5,20 +5,6 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// offsets is a sum of what the lanes of a vector add to an address.
-type offsets struct {
-	e     *emitter
-	mem32 bool // the memory is small: 32 bits are enough
-	terms []term
-	step  int64 // bytes from lane to lane
-}
-
-// term is an index and what it is multiplied by.
-type term struct {
-	index *ir.Value
-	scale int64
-}
-
 func (o *offsets) add(index *ir.Value, scale int64) {
 	o.terms = append(o.terms, term{index, scale})
 }

@@ -1,7 +1,6 @@
 package amd64
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 
@@ -147,40 +146,6 @@ func (c *code) binary(v *ir.Value, args []val, op asm.Op) val {
 	})
 }
 
-// vector emits an operation on operands with a lane for each thread, or equal lanes.
-func (c *code) vector(v *ir.Value, args []val) (val, error) {
-	if v.Type.Kind == ir.KBool && len(v.Args) > 0 && v.Args[0].Type.Kind == ir.KBool && v.Op != ir.OpSelect {
-		return c.logic(v, args)
-	}
-	if v.Op == ir.OpMul && v.Args[0].Type.IsInt() {
-		if n := c.powerOfTwo(v); n >= 0 {
-			return c.fitAlways(v.Type, c.shiftBy(v, args, asm.VPSLLD, asm.VPSLLQ, n)), nil
-		}
-	}
-	if op := c.simpleOp(v); op != asm.NoOp {
-		return c.fit(v.Type, c.binary(v, args, op), v.Op), nil
-	}
-	switch v.Op {
-	case ir.OpEq, ir.OpNe, ir.OpLt, ir.OpLe, ir.OpGt, ir.OpGe:
-		return c.comparison(v, args), nil
-	case ir.OpSelect:
-		return c.choose(v, args), nil
-	case ir.OpConvert:
-		return c.convert(v.Type, v.Args[0].Type, args[0]), nil
-	case ir.OpBitcast:
-		if from := v.Args[0].Type; from.IsInt() && !from.IsSigned() && !v.Type.IsSigned() { // no bits above
-			return args[0], nil
-		}
-		return c.fitAlways(v.Type, args[0]), nil
-	case ir.OpShl, ir.OpShr:
-		return c.shift(v, args), nil
-	}
-	if v.Type.IsFloat() {
-		return c.floatOp(v, args)
-	}
-	return c.intOp(v, args)
-}
-
 // halves returns the value whose vectors fn makes.
 func (c *code) halves(v *ir.Value, args []val, fn func(h int) asm.Reg) val {
 	if v.Type.Size() != 8 {
@@ -233,35 +198,6 @@ func (c *code) and32(x asm.Reg, m uint32) asm.Reg {
 	return c.vop(c.pick(asm.VPAND, asm.VPANDD), asm.R(x), c.all32(m))
 }
 
-// logic emits an operation on bools that vary.
-func (c *code) logic(v *ir.Value, args []val) (val, error) {
-	r := c.mask()
-	x := args[0].reg[0]
-	k := func(on3, on4 asm.Op, y asm.Reg) {
-		c.op(c.pick(on3, on4), c.maskWidth(), asm.R(r), asm.R(x), asm.R(y))
-	}
-	switch v.Op {
-	case ir.OpAnd:
-		k(asm.VPAND, asm.KANDW, args[1].reg[0])
-	case ir.OpOr:
-		k(asm.VPOR, asm.KORW, args[1].reg[0])
-	case ir.OpXor, ir.OpNe:
-		k(asm.VPXOR, asm.KXORW, args[1].reg[0])
-	case ir.OpAndNot:
-		c.maskAndNot(r, x, args[1].reg[0])
-	case ir.OpEq:
-		k(asm.VPXOR, asm.KXORW, args[1].reg[0])
-		return one(c.maskNot(r)), nil
-	case ir.OpNot:
-		return one(c.maskNot(x)), nil
-	case ir.OpBitcast:
-		return args[0], nil
-	default:
-		return val{}, fmt.Errorf("masks have no %v", v.Op)
-	}
-	return one(r), nil
-}
-
 func (c *code) maskWidth() int {
 	if c.isa == v3 {
 		return 256
@@ -277,4 +213,24 @@ func (c *code) maskNot(x asm.Reg) asm.Reg {
 		c.op(asm.KNOTW, 16, asm.R(r), asm.R(x))
 	}
 	return r
+}
+
+// moveOf is the move of lanes of type t under a mask.
+func moveOf(t *ir.Type) asm.Op {
+	if t.Size() == 8 {
+		return asm.VMOVDQU64
+	}
+	return asm.VMOVDQU32
+}
+
+type minMaxKey struct {
+	op           ir.Op
+	signed, wide bool
+}
+
+var minMax = map[minMaxKey]asm.Op{
+	{ir.OpMin, true, false}: asm.VPMINSD, {ir.OpMin, false, false}: asm.VPMINUD,
+	{ir.OpMax, true, false}: asm.VPMAXSD, {ir.OpMax, false, false}: asm.VPMAXUD,
+	{ir.OpMin, true, true}: asm.VPMINSQ, {ir.OpMin, false, true}: asm.VPMINUQ,
+	{ir.OpMax, true, true}: asm.VPMAXSQ, {ir.OpMax, false, true}: asm.VPMAXUQ,
 }

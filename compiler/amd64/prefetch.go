@@ -31,28 +31,6 @@ const (
 	maxTile = 1024
 )
 
-// prefetches are what the emitter has prefetched so far, and with what.
-type prefetches struct {
-	strides *analysis.Strides
-	// leads are the registers for how many elements later something is read, by what loops over
-	// the grid go up by: see newLead.
-	leads   map[*ir.Value]asm.Reg
-	streams map[stream]bool
-	tiles   map[tile]bool
-}
-
-// stream is memory that a loop goes through: what is near in one is near in cache.
-type stream struct {
-	in *analysis.Stride
-	of *ir.Value
-}
-
-// tile is memory that a basic block accesses.
-type tile struct {
-	of *ir.Value
-	at int
-}
-
 func (e *emitter) newPrefetches() prefetches {
 	p := prefetches{leads: map[*ir.Value]asm.Reg{}, streams: map[stream]bool{}, tiles: map[tile]bool{}}
 	p.strides = analysis.StridesOf(e.Lanes, func(v *ir.Value) bool { _, is := counts[v.Op]; return is })
@@ -126,4 +104,10 @@ func (e *emitter) prefetchNextTile(b *analysis.Placed, p *ir.Value, mem asm.Arg,
 	}
 	e.op(asm.LEA, 64, asm.R(asm.RAX), mem)
 	e.op(op, 8, asm.MX(asm.RAX, e.general64(step.By), uint8(size), 0))
+}
+
+// counts has the operations on memory that are one instruction if nobody wants the
+// value that was there.
+var counts = map[ir.Op]asm.Op{
+	ir.OpAtomicAdd: asm.ADD, ir.OpAtomicAnd: asm.AND, ir.OpAtomicOr: asm.OR, ir.OpAtomicXor: asm.XOR,
 }

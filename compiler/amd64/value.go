@@ -2,10 +2,9 @@ package amd64
 
 import (
 	"fmt"
-	"github.com/gokiln/kiln/compiler/analysis"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
-	"github.com/gokiln/kiln/compiler/amd64/regalloc"
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -23,17 +22,6 @@ func (e *emitter) place(v *ir.Value) val {
 		return val{reg: [2]asm.Reg{e.vec()}, n: 1, splat: true}
 	}
 	return one(e.gpr())
-}
-
-// lanesOf returns new registers for a value of type t that varies.
-func (c *code) lanesOf(t *ir.Type) val {
-	switch {
-	case t.Kind == ir.KBool:
-		return one(c.mask())
-	case t.Size() == 8:
-		return val{reg: [2]asm.Reg{c.vec(), c.vec()}, n: 2}
-	}
-	return one(c.vec())
 }
 
 // kept returns where v is as it is kept.
@@ -98,12 +86,6 @@ func (e *emitter) spreadNear(v *ir.Value) (val, bool) {
 	return near.val, near.in == e.cur && near.in != nil
 }
 
-// spreadIn is the vector of a value kept once, made for uses in one block of the code.
-type spreadIn struct {
-	val
-	in *regalloc.Block
-}
-
 // constantLanes returns a constant in all lanes.
 func (c *code) constantLanes(v *ir.Value) val {
 	switch {
@@ -163,69 +145,6 @@ func (e *emitter) wide64(v *ir.Value) val {
 		return x
 	}
 	return e.extend(x, v.Type.IsSigned())
-}
-
-// inVectors reports whether an operation on uniform values is done in vectors:
-// floats take part.
-func (e *code) inVectors(v *ir.Value) bool {
-	if inVector(v.Type) {
-		return true
-	}
-	for _, x := range v.Args {
-		if inVector(x.Type) {
-			return true
-		}
-	}
-	return false
-}
-
-// compute emits an operation without effects, unless its user does.
-func (e *emitter) compute(v *ir.Value) error {
-	if _, is := e.quick[v]; is {
-		return nil
-	}
-	return e.computeNow(v)
-}
-
-func (e *emitter) computeNow(v *ir.Value) (err error) {
-	s := e.Of(v)
-	args := make([]val, len(v.Args))
-	switch {
-	case e.fused[v.ID], e.lazy[v.ID], e.negated[v.ID]:
-		return nil
-	case s.Kind == analysis.AffineLanes:
-		return e.linear(v)
-	case s.Kind == analysis.VaryingLanes && e.mixed[v].sum != nil:
-		e.vals[v.ID] = e.multiplyMixed(e.mixed[v])
-		return nil
-	case e.lookups[v].word != nil:
-		e.vals[v.ID] = e.lookUp(e.lookups[v])
-		return nil
-	case v.Op == ir.OpFMA:
-		v = e.withoutNegations(v)
-	case v.Op == ir.OpBitcast && s.Kind == analysis.UniformLanes && inVector(v.Type) && v.Type.Size() == 4:
-		if r, ok := e.spreadNear(v.Args[0]); ok {
-			r.splat = true
-			e.vals[v.ID] = r
-			return nil
-		}
-	}
-	vectors := s.Kind == analysis.VaryingLanes || e.inVectors(v)
-	for i, x := range v.Args {
-		switch {
-		case x.Op == ir.OpConst && vectors && e.takesConstant(v, i), x.Op == ir.OpConst && !vectors && e.inInstruction(v, i):
-		case s.Kind == analysis.VaryingLanes:
-			args[i] = e.vectors(x)
-		default:
-			args[i] = e.kept(x)
-		}
-	}
-	if s.Kind == analysis.VaryingLanes {
-		e.vals[v.ID], err = e.vector(v, args)
-	} else {
-		e.vals[v.ID], err = e.uniform(v, args)
-	}
-	return err
 }
 
 // blendInto copies a value into registers for the lanes of a mask.
