@@ -229,11 +229,15 @@ func openPieces(dir, name string, c *folderConfig) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch c.Class {
+	class := c.Class
+	if class == "" && name == "tokenizer.model" {
+		class = "LlamaTokenizer" // Llama's first folders do not say
+	}
+	switch class {
 	case "XLMRobertaTokenizer":
 		err = t.fairseq(c.Mask.or("<mask>"))
 		t.around("<s>", "</s>", "</s>", 0)
-	case "T5Tokenizer":
+	case "T5Tokenizer", "MT5Tokenizer":
 		n := 100
 		if c.Extra != nil {
 			n = *c.Extra
@@ -246,7 +250,8 @@ func openPieces(dir, name string, c *folderConfig) (*Tokenizer, error) {
 		}
 		err = t.addTokens(list)
 		t.around("", c.EOS.or("</s>"), "", 0)
-	default:
+	case "LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer", "YiTokenizer",
+		"BaichuanTokenizer", "InternLMTokenizer", "InternLM2Tokenizer": // the numbers of the file
 		front, back := "", ""
 		if c.AddBOS {
 			front = c.BOS.or("<s>")
@@ -256,6 +261,9 @@ func openPieces(dir, name string, c *folderConfig) (*Tokenizer, error) {
 		}
 		err = t.addTokens(c.addedList(&vocab{}))
 		t.around(front, back, front, 1)
+	default:
+		return nil, fmt.Errorf("%s of tokenizer_class %q %w: its numbers are not those of the file;"+
+			" save a tokenizer.json with the library it is from, or open the file alone", name, class, ErrUnsupported)
 	}
 	return t, err
 }

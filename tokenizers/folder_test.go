@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,6 +55,16 @@ func TestFolders(t *testing.T) {
 			e, err := k.EncodePair(g.Texts[0], g.Texts[1], Options{SpecialTokens: true})
 			require.NoError(t, err)
 			require.Equal(t, c.Pair, e.IDs)
+
+			// What another class does with these files is in its code.
+			write("tokenizer_config.json", []byte(`{"tokenizer_class": "OtherTokenizer"}`))
+			for name := range c.Files {
+				if strings.HasSuffix(name, ".model") || name == "merges.txt" {
+					_, err = Open(dir)
+					require.ErrorIs(t, err, ErrUnsupported)
+					require.ErrorContains(t, err, "OtherTokenizer")
+				}
+			}
 		})
 	}
 }

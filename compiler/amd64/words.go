@@ -1,5 +1,6 @@
 package amd64
 
+// log2 is the logarithm of n to base 2, rounded up.
 func log2(n int) (k int) {
 	for 1<<k < n {
 		k++
