@@ -33,4 +33,17 @@
 //
 // Weights in blocks of few bits are multiplied as they are: GGUF files of all types, and the
 // quantized safetensors files that package quantized/checkpoint reads.
+//
+// # Files
+//
+// What a model is made of, from its files to a step:
+//
+//	open files config config_gguf weights mxfp4     files to a network with weights
+//	architectures rows rows_…                       which architectures there are
+//	adapter peft                                    LoRA and DoRA over the weights
+//	decoder attention latent rope relative buckets  language models with attention
+//	recurrent mamba griffin deltanet rwkv shortconv layers whose states do not grow
+//	encoder head sentence neighbours                models that make vectors or scores
+//	seq2seq                                         models with an encoder and a decoder
+//	lm paged step graph                             sequences, their memory, steps
 package models
