@@ -75,7 +75,7 @@ func TestVerify(t *testing.T) {
 		{"count", "b0:\n %3 = const 1 : u32\n count %3\n ret", "wants a signed integer"},
 		{"text", "b0:\n %3 = eq %1, %1 : bool\n assert %3, 0\n ret", "number of a text"},
 		{"print", "b0:\n print %1, 0\n ret", "number of a text"},
-		{"bytes", "b0:\n %3 = load.bytes %0 : i32\n ret", "through a pointer to bytes"},
+		{"bytes", "b0:\n %3 = load.bytes %0 : i32\n ret", "through a pointer to smaller integers"},
 		{"whole", "b0:\n %3 = lt %1, %1, 3 : bool\n %4 = whole %3, 1 : bool\n ret", ""},
 		{"whole of what", "b0:\n %3 = const true : bool\n %4 = whole %3 : bool\n ret", "wants comparisons"},
 		{"whole of nothing", "b0:\n %3 = whole : bool\n ret", "wants bools"},
