@@ -174,23 +174,32 @@ func openWords(dir, name string, c *folderConfig) (*Tokenizer, error) {
 // endOfText is GPT-2's only special token.
 const endOfText = "<|endoftext|>"
 
+// vocabBeside reads vocab.json, which has the ids of what another file of the folder names.
+func vocabBeside(dir, name string) (map[string]int64, *vocab, error) {
+	b, err := os.ReadFile(filepath.Join(dir, "vocab.json"))
+	if err != nil { // the folder has a tokenizer, of which this is missing
+		return nil, nil, fmt.Errorf("%s without vocab.json: %v", name, err)
+	}
+	var ids map[string]int64
+	if err := json.Unmarshal(b, &ids); err != nil {
+		return nil, nil, fmt.Errorf("vocab.json: %w", err)
+	}
+	v, err := newVocab(ids)
+	if err != nil {
+		return nil, nil, fmt.Errorf("vocab.json: %w", err)
+	}
+	return ids, v, nil
+}
+
 // openMerges reads vocab.json and merges.txt: the byte-level BPE of GPT-2 and RoBERTa.
 func openMerges(dir, name string, c *folderConfig) (*Tokenizer, error) {
-	words, err := os.ReadFile(filepath.Join(dir, "vocab.json"))
+	ids, v, err := vocabBeside(dir, name)
 	if err != nil {
 		return nil, err
 	}
 	b, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		return nil, err
-	}
-	var ids map[string]int64
-	if err := json.Unmarshal(words, &ids); err != nil {
-		return nil, fmt.Errorf("vocab.json: %w", err)
-	}
-	v, err := newVocab(ids)
-	if err != nil {
-		return nil, fmt.Errorf("vocab.json: %w", err)
 	}
 	merges := slices.DeleteFunc(strings.Split(strings.ReplaceAll(string(b), "\r", ""), "\n"),
 		func(s string) bool { return s == "" || strings.HasPrefix(s, "#version") })
@@ -339,17 +348,9 @@ func openMarian(dir, name string, c *folderConfig) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "vocab.json"))
+	_, v, err := vocabBeside(dir, name)
 	if err != nil {
 		return nil, err
-	}
-	var ids map[string]int64
-	if err := json.Unmarshal(b, &ids); err != nil {
-		return nil, fmt.Errorf("vocab.json: %w", err)
-	}
-	v, err := newVocab(ids)
-	if err != nil {
-		return nil, fmt.Errorf("vocab.json: %w", err)
 	}
 	unk := v.id(c.UNK.or("<unk>"))
 	if unk < 0 {

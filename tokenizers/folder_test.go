@@ -79,7 +79,8 @@ func TestFolderErrors(t *testing.T) {
 	}
 	write("merges.txt", "a b\n")
 	_, err = Open(dir)
-	require.ErrorContains(t, err, "vocab.json")
+	require.ErrorContains(t, err, "merges.txt without vocab.json")
+	require.NotErrorIs(t, err, fs.ErrNotExist) // which says that there is no tokenizer
 	write("vocab.json", `{"a": 0, "b": 1, "ab": 2}`)
 	k, err := Open(dir)
 	require.NoError(t, err)
