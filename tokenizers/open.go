@@ -128,7 +128,7 @@ func (f *file) parts(t *Tokenizer) (err error) {
 		if t.pre, err = readPreTokenizer(f.PreTokenizer); err != nil {
 			return fmt.Errorf("pre_tokenizer: %w", err)
 		}
-		t.origins = looksAtOrigins(t.pre)
+		t.origins = prependsAtStart(t.pre)
 	}
 	if !absent(f.PostProcessor) {
 		if t.post, err = readPostProcessor(f.PostProcessor); err != nil {
@@ -143,10 +143,11 @@ func (f *file) parts(t *Tokenizer) (err error) {
 	return nil
 }
 
-// looksAtOrigins reports whether a pre-tokenizer asks for what is at the start of the text.
-func looksAtOrigins(p preTokenizer) bool {
+// prependsAtStart reports whether a pre-tokenizer prepends its mark only where the input starts, as
+// prepend_scheme "first" of Metaspace does: it needs offsets into the input.
+func prependsAtStart(p preTokenizer) bool {
 	if list, ok := p.(preTokenizers); ok {
-		return slices.ContainsFunc(list, looksAtOrigins)
+		return slices.ContainsFunc(list, prependsAtStart)
 	}
 	m, ok := p.(*metaspace)
 	return ok && m.when == "first"

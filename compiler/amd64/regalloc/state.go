@@ -65,7 +65,7 @@ type alloc struct {
 	trampAt  []int32 // of tramps: the block at the end, or -1 if behind the jump
 
 	frame  frame
-	cursor []int32 // by value: the interval at hand
+	cursor []int32 // by value: the live interval that covers the current position
 	at     int     // next of the moves
 	out    []asm.Inst
 }
